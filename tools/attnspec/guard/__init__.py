@@ -1,1 +1,1 @@
-"""The guard: a run in a process of its own, whatever that process may come to."""
+"""Guard: a run in a process of its own, whatever becomes of that process."""

@@ -1,4 +1,4 @@
-"""How a guarded process ends by itself, and how an end is put into words."""
+"""End of a guarded process, by itself, and the sentence for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from typing import NoReturn
 
 _SECONDS_TO_END = 10
-"""What the target leaves to be done at the end of its process may take this long; the verdict is reached by then."""
+"""Seconds for what the target leaves to be done at the end of its process; the verdict is reached by then."""
 _PR_SET_PDEATHSIG = 1
 """From linux/prctl.h: the signal that a process gets when its parent dies."""
 
@@ -27,12 +27,9 @@ def die_with(parent: int, by: signal.Signals | None = None) -> None:
 
 
 def leave(process: int) -> NoReturn:
-    """Do what the target left to be done at the end, in limited time, and end this process.
+    """Do what the target left to be done at the end, in limited time, and end `process`.
 
-    Parameters
-    ----------
-    process
-        The process that is to do it; a copy of it, which a target made that forks, ends at once.
+    A copy of that process, from a target that forks, ends at once.
     """
     try:
         if os.getpid() == process:
@@ -54,13 +51,7 @@ def flush() -> None:
 
 
 def how_it_ended(code: int) -> str:
-    """Return how a process ended, as the rest of a sentence about the target.
-
-    Parameters
-    ----------
-    code
-        Its exit status, or the negated signal.
-    """
+    """Return how a process ended, by exit status or negated signal, as the rest of a sentence about the target."""
     if code >= 0:
         return f"ended its process with exit status {code}"
     try:

@@ -1,4 +1,4 @@
-"""The guarded process where a fork is safe: a copy of a parent that has read the cases and not yet the target."""
+"""Guarded process where a fork is safe: a copy of a parent that has read the cases and not yet the target."""
 
 from __future__ import annotations
 
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 
 class Forked:
-    """A copy of this process.
-
-    Parameters
-    ----------
-    task, suite, journal
-        What it does, on which cases, and where it writes that down.
-    at_first
-        Called in the child before anything else, such as to undo what is meant for the parent alone.
-    """
+    """A copy of this process that does `task`; `at_first` runs in the child first, to undo the parent's settings."""
 
     def __init__(self, task: Task, suite: Suite, journal: Journal, at_first: Callable[[], None]) -> None:
         parent = os.getpid()
@@ -41,7 +33,7 @@ class Forked:
         for operation in {case.operation for case in suite.cases.values()}:
             family_of(operation)  # both processes need it, and one import serves both
         flush()  # or both would write what is still buffered
-        # What exists now is left alone by the collector, so that its pages stay shared.
+        # Objects that exist now are left alone by the collector, so that their pages stay shared.
         gc.freeze()
         with warnings.catch_warnings():
             # Libraries of NumPy have threads; they are prepared for a fork, and nothing else runs here.
@@ -67,7 +59,7 @@ class Forked:
 
 
 def _perform_and_leave(task: Task, suite: Suite, journal: Journal) -> NoReturn:
-    """Do the task and end this process, without coming back to who called the parent."""
+    """Do the task and end this process, without coming back to the parent's caller."""
     process = os.getpid()
     try:
         perform(task, suite, journal)

@@ -1,4 +1,4 @@
-"""The journal: what a run came to so far, in memory that outlives the process that writes it.
+"""Journal: the results of a run so far, in memory that outlives the process that writes it.
 
 Parent and child share the memory. The child appends; the parent reads when the child has ended, however it ended. No
 system call lies between a result and the journal, and no file number that an implementation might close.
@@ -31,7 +31,7 @@ _HEAD = struct.Struct("<QQ")
 _CONCLUSION = struct.Struct("<Q")
 """The exit status, raised by one; 0 as long as there is none."""
 _QUESTION = struct.Struct("<Q")
-"""Which of two slots holds what is being asked, and how long that is: the other slot is written meanwhile."""
+"""Which of two slots holds the request that is being answered, and its length: the other slot is written meanwhile."""
 _SLOT = 1024
 _SLOTS = _HEAD.size + _CONCLUSION.size + _QUESTION.size
 _SIGNATURE = b"attnspec journal 1\n"
@@ -49,7 +49,7 @@ Ending = Literal["finished", "refused", "interrupted", "given up"]
 
 
 class Asked(NamedTuple):
-    """What the implementation was asked last: on behalf of which case and dtype, and why."""
+    """The last request to the implementation: on behalf of which case and dtype, and why."""
 
     case: str
     dtype: str
@@ -65,28 +65,10 @@ class Entry(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a journal holds.
+    """The contents of a journal; `problem` is the sentence of a refused run, `ending` None for an accident.
 
-    Attributes
-    ----------
-    declaration
-        What the implementation says about itself; None if it was never loaded.
-    asked
-        What it was asked last; None if nothing.
-    results
-        The last entry of each (case, dtype).
-    ending
-        How the run ended, by its own account; None if the process ended before it said so.
-    problem
-        The sentence, where the run was refused.
-    got
-        Gives the returned outputs of a (case, dtype), or None; of passes, all only where something was wrong.
-    settled
-        Each (case, dtype) that no second pass can change any more; known of a journal in a file alone.
-    about
-        What a journal in a file is about, by name.
-    measured
-        What probes brought; None where there were none.
+    `got` gives the returned outputs of a (case, dtype), or None; of passes, all only where something was wrong.
+    `settled`, results that no second pass can change, and `about` are known of a journal in a file alone.
     """
 
     declaration: Declaration | None
@@ -101,16 +83,10 @@ class Told(NamedTuple):
 
 
 class Journal:
-    """Memory that two processes share, as a follower of a run.
-
-    Parameters
-    ----------
-    memory
-        The memory, all zeros before the first use.
-    """
+    """Memory that two processes share, as a follower of a run; all zeros before the first use."""
 
     SIGNED = _START
-    """So many bytes at its beginning tell a journal in a file from anything else."""
+    """So many bytes at its beginning distinguish a journal in a file from anything else."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
@@ -132,7 +108,7 @@ class Journal:
 
     @staticmethod
     def is_signed(beginning: bytes) -> bool:
-        """Tell whether a file is a journal, by its first bytes."""
+        """Return whether a file is a journal, by its first bytes."""
         return beginning.endswith(_SIGNATURE) and len(beginning) == _START
 
     def signs(self) -> None:
@@ -146,7 +122,7 @@ class Journal:
 
     @property
     def declaration(self) -> Declaration | None:
-        """What the implementation says about itself, once it is loaded: among the first records, so soon found."""
+        """The implementation's declaration, once it is loaded: among the first records, so soon found."""
         return next((record[1] for record in self._records() if record[0] == "declares"), None)
 
     @property
@@ -160,16 +136,16 @@ class Journal:
         _CONCLUSION.pack_into(self._memory, _HEAD.size, status + 1)
 
     def declares(self, declaration: Declaration) -> None:
-        """Write down what the implementation says about itself, once it is loaded."""
+        """Write down the implementation's declaration, once it is loaded."""
         self._append(("declares", declaration))
 
     def asks(self, run: Run, occasion: Occasion) -> None:
-        """Write down what the implementation is asked now."""
+        """Write down the request to the implementation."""
         text = f"{run.case.id} {run.dtype} {occasion}".encode()
         self._slot = 1 - self._slot
         place = _SLOTS + self._slot * _SLOT
         self._memory[place : place + len(text)] = text
-        # Last: a process that ends here still says which one it was asked before.
+        # Last: a process that ends here still reports the request before.
         _QUESTION.pack_into(self._memory, _SLOTS - _QUESTION.size, 2 * len(text) + self._slot)
 
     def has(self, result: Result) -> None:
@@ -197,7 +173,7 @@ class Journal:
             self._keep_passes(operation, _PASSES_AT_ONCE)
 
     def ends(self, ending: Ending, problem: str = "") -> None:
-        """Write down how the run ended, and what only a run that ends by itself tells.
+        """Write down how the run ended, and what is known only at its end.
 
         That is whether second passes gave the same bits, and the outputs of all passes where something was wrong.
         """
@@ -211,7 +187,7 @@ class Journal:
         self._append(("law", (*vars(law).values(),), calls))
 
     def _keep_passes(self, operation: str, most: int) -> None:
-        """Keep the outputs of passes of an operation, up to so many; a diagnosis of what is wrong needs them."""
+        """Keep the outputs of passes of an operation, up to so many; a diagnosis of a fault needs them."""
         passed = self._passed[operation]
         while passed and self._passes_kept[operation] < most:
             self._passes_kept[operation] += 1
@@ -243,7 +219,7 @@ class Journal:
         end = start + len(content)
         self._memory[start:end] = content
         _RECORD.pack_into(self._memory, self._used, len(content), holds_outputs)
-        # Last of all: what is half written when the process ends was never said.
+        # Last of all: a record that is half written when the process ends does not count.
         _HEAD.pack_into(self._memory, 0, end, self._count)
         self._used = end
 
@@ -257,7 +233,7 @@ class Journal:
         return Asked(case, dtype, cast("Occasion", occasion))
 
     def _records(self) -> Generator[tuple[Any, ...]]:
-        """Give each record; outputs as the place where they lie."""
+        """Give each record; outputs as the position where they lie."""
         used, _ = _HEAD.unpack_from(self._memory)
         place = _START
         while place < used:
@@ -333,7 +309,7 @@ def _plain(verdict: Verdict) -> tuple[Any, ...]:
 
 
 def _reading() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[str]]:
-    """Return what gives the verdict that `_plain` was given, and the statuses that a second call may still change."""
+    """Return a reader of verdicts written by `_plain`, and the statuses that a second call may still change."""
     from attnspec.grading import RIGHT, Verdict, Worst
 
     def verdict(plain: tuple[Any, ...]) -> Verdict:

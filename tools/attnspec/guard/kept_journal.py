@@ -32,20 +32,14 @@ _READABLE = {
     ("numpy._core.multiarray", "_reconstruct"),
     ("numpy._core.numeric", "_frombuffer"),
 }
-"""What a journal is made of beside plain values: a file that somebody else wrote must not run anything."""
+"""Classes of a journal beside plain values: a file that somebody else wrote must not run anything."""
 
 _MOVED = {"attnspec.adapters.implementation": "attnspec.contract.implementation"}
 """Module to where its contents are today, for journals of 0.1.0."""
 
 
 class KeptJournal(Journal):
-    """A journal in a file, which a later run reads and goes on with.
-
-    Parameters
-    ----------
-    memory
-        The file.
-    """
+    """A journal in a file, which a later run reads and goes on with."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         super().__init__(memory)
@@ -56,7 +50,7 @@ class KeptJournal(Journal):
         self._append(("about", dict(about)))
 
     def goes_on(self, told: Told) -> None:
-        """Write on behind what an earlier run told."""
+        """Write on behind the records of an earlier run."""
         self._told = told
         self._find_end()
         self._forget_question()
@@ -64,13 +58,7 @@ class KeptJournal(Journal):
         self._append(("goes on",))
 
     def declares(self, declaration: Declaration) -> None:
-        """Write down what the implementation says about itself.
-
-        Raises
-        ------
-        UsageError
-            If it said something else when the file was written.
-        """
+        """Write down the implementation's declaration; UsageError if it was another when the file was written."""
         if self._told is not None and self._told.declaration not in (None, declaration):
             raise UsageError(
                 f"{declaration.name} declares something else than when the file of --resume was written. "
@@ -79,7 +67,7 @@ class KeptJournal(Journal):
         super().declares(declaration)
 
     def known(self, run: Run) -> Result | None:
-        """Return the result of a run that an earlier one came to the end of, in both passes."""
+        """Return the result of a run that an earlier one finished, in both passes."""
         key = (run.case.id, run.dtype)
         if self._told is None or key not in self._told.settled:
             return None
@@ -106,19 +94,9 @@ class KeptJournal(Journal):
 
 
 def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
-    """Return the journal in a file, which is made where there is none.
+    """Return the journal in a file, which is made where there is none; `about` is suite, target and options, by name.
 
-    Parameters
-    ----------
-    path
-        The file.
-    about
-        What the results in it are about, by name: suite, target, options.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be opened, is no such file, or is about something else.
+    Raises UsageError if it cannot be opened, is no such file, or is about something else.
     """
     try:
         with path.open("r+b" if path.exists() else "x+b") as file:
@@ -162,7 +140,7 @@ def _read(path: Path, journal: KeptJournal) -> Told:
 
 
 class _Careful(pickle.Unpickler):
-    """Reads what a journal is made of, and nothing else."""
+    """Unpickler of a journal's own classes, and no others."""
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         module_name = _MOVED.get(module_name, module_name)

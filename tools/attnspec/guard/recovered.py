@@ -1,4 +1,4 @@
-"""From a journal to results: whole where the run was finished, else what is left of it."""
+"""Results recovered from a journal: whole where the run was finished, else as many as there are."""
 
 from __future__ import annotations
 
@@ -28,22 +28,11 @@ def results_of(
 ) -> tuple[Result, ...]:
     """Return the results that a journal holds, in the order of ids and dtypes.
 
-    Parameters
-    ----------
-    told
-        The journal.
-    suite
-        The cases that were run.
-    declaration
-        What the implementation says about itself.
-    asked
-        The dtypes that were asked for.
-    resolved
-        Every convention's choice for each run.
+    `asked` are the requested dtypes, `resolved` the choice of every convention for each run.
     """
     entries = told.results
     finished = told.ending == "finished"
-    # What was owed is computed anew only where there is something to diagnose, or something left.
+    # Expected values are computed anew only where there is something to diagnose, or something left.
     prepared = not finished or any(entry.verdict.status in WRONG for entry in entries.values())
     results: list[Result] = []
     for case in suite.cases.values():
@@ -65,14 +54,9 @@ def results_of(
 
 
 def with_crash(told: Told, code: int) -> Told:
-    """Return what a process told that ended by accident: what it was asked last is a crash.
+    """Return the journal of a process that ended by accident with its last request as a crash; any other as it is.
 
-    Parameters
-    ----------
-    told
-        Its journal; of a process that ended by its own account, it is returned as it is.
-    code
-        The exit status, or the negated signal.
+    `code` is the exit status, or the negated signal.
     """
     if told.ending is not None or told.asked is None:
         return told

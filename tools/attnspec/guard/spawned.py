@@ -1,4 +1,4 @@
-"""The guarded process where a fork is not safe: the same command once more, in a new process that shares a file.
+"""Guarded process where a fork is not safe: the same command once more, in a new process that shares a file.
 
 The child does all of it, report and exit status included, so that the parent need load nothing but this. Only where the
 child ends by accident does the parent read the cases, and the journal.
@@ -21,20 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spawned:
-    """A new process of Python; a context manager that removes the shared file.
-
-    Parameters
-    ----------
-    module
-        What it runs.
-    words
-        What follows the name of the shared file on its command line.
-
-    Attributes
-    ----------
-    journal
-        What it tells.
-    """
+    """A new process of Python: `module` with the shared file and `words`; as a context manager, removes the file."""
 
     def __init__(self, module: str, words: Sequence[str]) -> None:
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What the guarded process is to do: open the implementation, and run it over the cases."""
+"""Task of the guarded process: open the implementation, and run it over the cases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attnspec.targets.target import Target
 
 _LEAST_SECONDS = 5.0
-"""What probes are given at least before the process is ended; they stop by themselves after the time of the run."""
+"""Seconds that probes have at least before the process is ended; they stop by themselves after the time of the run."""
 
 
 _ALL = Share(0, 1)
@@ -38,18 +38,8 @@ _ALL = Share(0, 1)
 class Task:
     """A target and how it is run; the other names are those of `attnspec.validation.validate`.
 
-    Attributes
-    ----------
-    target
-        What is run, and how it is reached.
-    give_up_after
-        How many timeouts in a row are the last.
-    probes
-        Whether it is called again where it went wrong, to measure what it computes.
-    share
-        Which part of the cases is run.
-    settled
-        Results of an earlier run: nothing is run then, and what went wrong is measured alone.
+    `give_up_after` is the number of timeouts in a row that are the last; `share` the part of the cases that is run;
+    `settled` are results of an earlier run, of which failures are measured and nothing is run.
     """
 
     target: Target
@@ -63,38 +53,20 @@ class Task:
 
 
 def opened(task: Task) -> Implementation:
-    """Open the target of a task, in its layout, to be asked by this process alone and as long as it answers in time.
+    """Open the target of a task, in its layout, to be called by this process alone and as long as it answers in time.
 
-    Parameters
-    ----------
-    task
-        What to open.
-
-    Raises
-    ------
-    AttnspecError
-        If it cannot be loaded or started.
+    Raises AttnspecError if it cannot be loaded or started.
     """
     guard = (partial(in_one_process, process=os.getpid()), partial(patient, timeouts=task.give_up_after))
     return open_target(task.target, outermost=guard)
 
 
 def perform(task: Task, suite: Suite, journal: Journal) -> None:
-    """Run the target over the cases, and write everything down as it comes.
-
-    Parameters
-    ----------
-    task
-        What to run.
-    suite
-        The cases.
-    journal
-        Where to write it down.
-    """
+    """Run the target over the cases, and write everything down in the journal as it comes."""
     process = os.getpid()
     try:
         implementation = opened(task)
-        # What an imported target does to itself is an accident; a program must be ended with this process.
+        # An imported target that signals itself is an accident; a program must be ended with this process.
         signals = nullcontext() if task.target.is_imported else ending_by_exception()
         with signals, closing(implementation):
             journal.declares(implementation.declaration)
@@ -124,18 +96,9 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
 def measure(
     task: Task, implementation: Implementation, results: tuple[Result, ...], journals: Sequence[Journal]
 ) -> Measured | None:
-    """Measure what an implementation computes that went wrong, and write it down as it comes; None where it did not.
+    """Measure what a failing implementation computes, and write each law into the journals; None where nothing failed.
 
     Its cases are settled by now. A process that is guarded and does not come back from a call is ended.
-
-    Parameters
-    ----------
-    task, implementation
-        What was run.
-    results
-        What came of it.
-    journals
-        Where laws are written down.
     """
     # One of several jobs knows a part of what failed; when all have ended, one more process measures.
     if not task.probes or (task.share.of > 1 and task.settled is None):
@@ -158,15 +121,7 @@ def measure(
 
 
 class OneProcess(Wrapped):
-    """An implementation that may fork: the copy that comes back from a call beside the original goes no further.
-
-    Parameters
-    ----------
-    implementation
-        The software under test.
-    process
-        The process in which it was loaded.
-    """
+    """An implementation that may fork: a copy that comes back from a call beside the original goes no further."""
 
     def __init__(self, implementation: Implementation, process: int) -> None:
         super().__init__(implementation)
@@ -181,7 +136,7 @@ class OneProcess(Wrapped):
 
 
 def in_one_process(implementation: Implementation, target: Target, process: int) -> Implementation:
-    """Keep an implementation to the process in which it was loaded; what runs elsewhere copies none of ours."""
+    """Keep an implementation to the process in which it was loaded; one that runs elsewhere makes no copy of ours."""
     return OneProcess(implementation, process) if target.is_imported else implementation
 
 

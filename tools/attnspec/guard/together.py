@@ -1,4 +1,4 @@
-"""Several guarded processes, each with a share of the cases: watched as one, and told as one."""
+"""Guarded processes with a share of the cases each: watched as one, and read as one."""
 
 from __future__ import annotations
 
@@ -17,20 +17,14 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """What one process told, and its exit status or the negated signal."""
+    """The journal of one process, and its exit status or the negated signal."""
 
     told: Told
     code: int
 
 
 class Together:
-    """Running processes, waited for and ended together.
-
-    Parameters
-    ----------
-    children, journals
-        The processes, and where each writes.
-    """
+    """Running processes and their journals, waited for and ended together."""
 
     def __init__(self, children: Sequence[Child], journals: Sequence[Journal]) -> None:
         self._children = children
@@ -39,7 +33,7 @@ class Together:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What each told, once all have ended."""
+        """The journal and ending of each, once all have ended."""
         return tuple(Part(journal.read(), code) for journal, code in zip(self._journals, self._codes, strict=True))
 
     @property
@@ -49,7 +43,7 @@ class Together:
 
     @property
     def declaration(self) -> Declaration | None:
-        """What the implementation says about itself, as soon as one of them has loaded it."""
+        """The implementation's declaration, as soon as one of them has loaded it."""
         return next(filter(None, (journal.declaration for journal in self._journals)), None)
 
     def wait(self) -> int:
@@ -64,7 +58,7 @@ class Together:
 
 
 def as_one(parts: Sequence[Told]) -> Told:
-    """Return what several processes told as if one had told it.
+    """Return the journals of several processes as one.
 
     The run has ended as one of them did: refused, then interrupted, then by accident, then given up, before finished.
     """

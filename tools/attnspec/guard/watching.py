@@ -1,4 +1,4 @@
-"""Waiting for the guarded process, and what the user and the system may ask meanwhile: Ctrl-C, and to end."""
+"""Waiting for the guarded process, and requests of user and system meanwhile: Ctrl-C, and to end."""
 
 from __future__ import annotations
 
@@ -35,15 +35,10 @@ _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(si
 
 
 class Watch:
-    """Takes the signals of a process that does nothing but wait; a context manager.
+    """Signal handling of a process that only waits, a context manager; `received` is the signal to end, or None.
 
     Ctrl-C on a terminal reaches the child as well, which may be in a debugger that uses it. A second one soon after, or
     one that only this process gets, ends the child. So do SIGTERM and SIGHUP.
-
-    Attributes
-    ----------
-    received
-        The signal that asked this process to end, or None.
     """
 
     def __init__(self) -> None:
@@ -64,7 +59,7 @@ class Watch:
         self.release()
 
     def release(self) -> None:
-        """Put back what was there before."""
+        """Put back the signal handlers of before."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -92,7 +87,7 @@ class Watch:
 
 @contextlib.contextmanager
 def ending_by_exception() -> Generator[None]:
-    """Turn SIGTERM and SIGHUP into `Terminated`, as Ctrl-C is a KeyboardInterrupt, so that what is open is closed."""
+    """Turn SIGTERM and SIGHUP into `Terminated`, as Ctrl-C is a KeyboardInterrupt, so that open files are closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -100,7 +95,7 @@ def ending_by_exception() -> Generator[None]:
     def end(number: int, _: FrameType | None) -> None:
         raise Terminated(number)
 
-    # Who started this process with one of them ignored, as nohup does, means it.
+    # A process that was started with one of them ignored, as by nohup, keeps it ignored.
     ours = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     before = {number: signal.signal(number, end) for number in ours}
     try:
@@ -111,9 +106,9 @@ def ending_by_exception() -> Generator[None]:
 
 
 def _terminal_is_ours() -> bool:
-    """Tell whether this process group is in the foreground of a terminal, whose Ctrl-C then reaches all of it."""
+    """Return whether this process group is in the foreground of a terminal, whose Ctrl-C then reaches all of it."""
     if not hasattr(os, "tcgetpgrp"):
-        # A console of Windows tells every process that it has.
+        # A console of Windows signals every process that it has.
         return True
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY)

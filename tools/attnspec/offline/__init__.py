@@ -1,6 +1,6 @@
-"""Cases as files, for devices with neither Python nor a pipe: written with what is expected, graded when answers come.
+"""Cases as files, for devices with neither Python nor a pipe: written with expected outputs, graded when answers come.
 
-Reading and writing tensors has a module for each format; what a folder holds, the manifest says.
+Reading and writing tensors has a module for each format; the manifest lists the contents of a folder.
 """
 
 from attnspec.offline.exporting import Exported, export

@@ -1,4 +1,4 @@
-"""What came back: the answer of a program to an exported case, in a file of any of the formats."""
+"""Answer of a program to an exported case, in a file of any of the formats."""
 
 from __future__ import annotations
 
@@ -38,19 +38,9 @@ def answer_files(folder: Path, case_id: str, dtype: str) -> list[Path]:
 
 
 def read_answer(folder: Path, run: Run) -> Outputs | Declined | Malformed:
-    """Read the answer to a run.
+    """Read the answer to a run from the folders of the export.
 
-    Parameters
-    ----------
-    folder
-        Where the answers lie, in the folders of the export.
-    run
-        What was asked.
-
-    Returns
-    -------
-    Outputs, Declined or Malformed
-        The outputs; that there is no answer; or a sentence about what cannot be read.
+    `Declined` where there is none, `Malformed` with a sentence about a file that cannot be read.
     """
     files = answer_files(folder, run.case.id, run.dtype)
     if not files:

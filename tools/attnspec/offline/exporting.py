@@ -1,4 +1,4 @@
-"""Writing cases to files: inputs, attributes, what is expected, and within what."""
+"""Export of cases to files: inputs, attributes, expected outputs and tolerances."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OF_PROPERTIES = "it is graded by properties, not by numbers"
 
 
 class Exported(NamedTuple):
-    """What was written: the manifest, and the bytes of all files beside it."""
+    """The manifest of an export, and the bytes of all files beside it."""
 
     manifest: Manifest
     size: int
@@ -48,25 +48,10 @@ def export(
     dtypes: Sequence[str] = (),
     conventions: Mapping[str, str] | None = None,
 ) -> Exported:
-    """Write the cases of a suite into a folder, a file for each case and dtype, and a manifest.
+    """Write the cases of a suite into an empty or new folder, a file for each case and dtype, and a manifest.
 
-    Parameters
-    ----------
-    suite
-        The selected cases.
-    folder
-        Where to; it is made where there is none, and is empty.
-    tensors
-        The format of the files.
-    dtypes
-        Only these dtypes; all that the cases are offered in if empty.
-    conventions
-        Conventions that the implementation follows, where they are not the normative ones.
-
-    Raises
-    ------
-    UsageError
-        If the folder holds something, or cannot be written to.
+    `dtypes` of () are all that the cases are offered in; `conventions` are those that are not the normative ones.
+    Raises UsageError if the folder holds something, or cannot be written to.
     """
     asked = tuple(dtypes) or FLOAT_DTYPES
     declaration = Declaration("", None, "", tuple(OPERATIONS), asked, conventions or {})
@@ -102,7 +87,7 @@ def export(
 
 
 def not_shown(run: Run) -> str | None:
-    """Return why no file shows a run, as the rest of a sentence; None for one that owes values."""
+    """Return why no file shows a run, as the rest of a sentence; None for one with expected values."""
     match run.expected:
         case MustRefuse():
             return _REFUSED

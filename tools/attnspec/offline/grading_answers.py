@@ -1,4 +1,4 @@
-"""Grading what came back: the verdicts of a run, from answers that lie in files."""
+"""Grading of answers that lie in files: the verdicts of a run."""
 
 from __future__ import annotations
 
@@ -23,18 +23,10 @@ if TYPE_CHECKING:
 
 
 def answered(manifest: Manifest, folder: Path, *, name: str, adapter: str) -> Declaration:
-    """Return what an implementation offers: the operations of which there is an answer, in the exported dtypes.
+    """Return an implementation's declaration: the operations with an answer in the folder, in the exported dtypes.
 
-    Where there is no answer at all, it is asked for everything, and has answered nothing.
-
-    Parameters
-    ----------
-    manifest
-        What was exported.
-    folder
-        Where the answers lie.
-    name, adapter
-        How reports call it, and how it was reached.
+    Where there is no answer at all, every operation is expected, and none is answered. `name` and `adapter` are for
+    reports.
     """
     entries = [entry for entry in manifest.cases if answer_files(folder, entry.case, entry.dtype)]
     operations = {entry.operation for entry in entries or manifest.cases}
@@ -50,19 +42,7 @@ def answered(manifest: Manifest, folder: Path, *, name: str, adapter: str) -> De
 
 
 def graded_answers(suite: Suite, manifest: Manifest, declaration: Declaration, folder: Path) -> tuple[Result, ...]:
-    """Return a result for each exported (case, dtype), and for each that was left out of the export.
-
-    Parameters
-    ----------
-    suite
-        The exported cases that are to be graded.
-    manifest
-        What was exported.
-    declaration
-        What is offered.
-    folder
-        Where the answers lie.
-    """
+    """Return a result for each exported (case, dtype) of the suite, and for each that was left out of the export."""
     return tuple(_result(run, folder) for run in _runs(suite, manifest, declaration))
 
 

@@ -15,18 +15,12 @@ if TYPE_CHECKING:
 
 
 def tensors_to_json(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return tensors as JSON types; the strings ``inf``, ``-inf`` and ``nan`` stand for what JSON has no number for."""
+    """Return tensors as JSON types; the strings ``inf``, ``-inf`` and ``nan`` stand for numbers that JSON lacks."""
     return {name: encode_tensor(array, "list") for name, array in tensors.items()}
 
 
 def read_json(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a file, by name.
-
-    Raises
-    ------
-    TensorFileError
-        If it is no JSON object of tensors.
-    """
+    """Return the tensors of a file, by name; TensorFileError if it is no JSON object of tensors."""
     try:
         document = as_object(json.loads(content.decode("utf-8")))
     except (ValueError, RecursionError) as problem:

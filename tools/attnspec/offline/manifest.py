@@ -1,4 +1,4 @@
-"""The manifest of a folder of exported cases: which there are, under which conventions, and which were left out."""
+"""Manifest of a folder of exported cases: which there are, under which conventions, and which were left out."""
 
 from __future__ import annotations
 
@@ -32,20 +32,10 @@ BFLOAT16: Mapping[TensorFormat, str] = {
 
 
 class ExportedRun(NamedTuple):
-    """A case in one dtype that was written to a file.
+    """A case in one dtype that was written to `file`, a path in the folder with slashes.
 
-    Attributes
-    ----------
-    case, revision, dtype, operation
-        Which one.
-    file
-        Its file, relative to the folder, with slashes.
-    attributes
-        What the implementation is called with beside the inputs.
-    owed
-        The outputs that every implementation returns; others in `expected` are graded where they are returned.
-    elements, open
-        How many elements are expected, and how many of them may hold anything: their tolerance is infinite.
+    `owed` are the outputs that every implementation returns; others are graded where they are returned. `elements` are
+    expected, `open` of them may hold anything: their tolerance is infinite.
     """
 
     case: str
@@ -71,19 +61,7 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of exported cases holds.
-
-    Attributes
-    ----------
-    suite_version, suite_digest
-        The suite that they come from.
-    tensors
-        The format of the files.
-    conventions
-        The conventions under which they were written.
-    cases, left_out
-        What was written, and what was not.
-    """
+    """The contents of a folder of exported cases: suite, file format, conventions, cases written and left out."""
 
     suite_version: str
     suite_digest: str
@@ -95,7 +73,7 @@ class Manifest:
 
 def file_of(case_id: str, dtype: str) -> str:
     """Return the name of the file of a case in a dtype, relative to the folder, without its suffix."""
-    # Recipes of draws have colons, which some systems have in no name.
+    # Recipes of random cases have colons, which some systems have in no name.
     return f"{case_id.replace(':', '/')}.{dtype}"
 
 
@@ -116,13 +94,7 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a folder.
-
-    Raises
-    ------
-    UsageError
-        If the folder holds none, or one that is damaged.
-    """
+    """Read the manifest of a folder; UsageError if the folder holds none, or one that is damaged."""
     path = folder / MANIFEST
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

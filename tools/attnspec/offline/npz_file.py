@@ -1,6 +1,6 @@
 """NumPy's format npz: a zip archive, uncompressed, of one array a file.
 
-What NumPy lacks is written as unsigned integers of the same bits: bfloat16 as uint16, float8 as uint8.
+Dtypes that NumPy lacks are written as unsigned integers of the same bits: bfloat16 as uint16, float8 as uint8.
 """
 
 from __future__ import annotations
@@ -34,13 +34,7 @@ def write_npz(tensors: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def read_npz(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file, by name.
-
-    Raises
-    ------
-    TensorFileError
-        If it does not follow the format, or holds Python objects.
-    """
+    """Return the arrays of a file, by name; TensorFileError for another format, or Python objects in it."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}

@@ -40,15 +40,7 @@ _ALIGNED = 8
 
 
 def write_safetensors(tensors: Mapping[str, NDArray[Any]], texts: Mapping[str, str]) -> bytes:
-    """Return the content of a file.
-
-    Parameters
-    ----------
-    tensors
-        Arrays of the dtypes of the contract, by name.
-    texts
-        What is known of them, by name: the metadata of the format.
-    """
+    """Return the content of a file: arrays of the contract's dtypes, and `texts` as the metadata of the format."""
     header: dict[str, Any] = {"__metadata__": dict(texts)} if texts else {}
     data = b""
     for name, array in sorted(tensors.items(), key=lambda entry: (-entry[1].itemsize, entry[0])):
@@ -62,13 +54,7 @@ def write_safetensors(tensors: Mapping[str, NDArray[Any]], texts: Mapping[str, s
 
 
 def read_safetensors(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a file, by name.
-
-    Raises
-    ------
-    TensorFileError
-        If it does not follow the format.
-    """
+    """Return the tensors of a file, by name; TensorFileError if it does not follow the format."""
     if len(content) < _LENGTH.size:
         raise TensorFileError("it is too short to begin with the length of a header")
     (length,) = _LENGTH.unpack_from(content)

@@ -1,4 +1,4 @@
-"""What the formats of tensor files share: the error of a file that does not follow its own."""
+"""Error that the formats of tensor files share: a file that does not follow its own."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Implementations in processes of their own: the protocol, its messages, and who keeps watch."""
+"""Implementations in processes of their own: the protocol, its messages, and the watchdog."""

@@ -1,4 +1,4 @@
-"""What a process takes from itself before it loads a target: functions that must not be called, and memory."""
+"""Confinement of a process before it loads a target: functions that must not be called, and memory."""
 
 from __future__ import annotations
 
@@ -13,21 +13,14 @@ if TYPE_CHECKING:
 
 
 class ForbiddenCallError(RuntimeError):
-    """A function was called that must not be."""
+    """Call of a function that must not be called."""
 
 
 def forbid(names: Sequence[str]) -> None:
-    """Put in the place of functions what raises when it is called; a target that is loaded later finds that.
+    """Replace functions, by dotted name, with one that raises when called; a target that is loaded later finds that.
 
-    Parameters
-    ----------
-    names
-        Dotted names, such as ``torch.nn.functional.scaled_dot_product_attention``.
-
-    Raises
-    ------
-    UsageError
-        If there is no such function.
+    A name is such as ``torch.nn.functional.scaled_dot_product_attention``. Raises UsageError if there is no such
+    function.
     """
     for name in names:
         place, attribute = _place_of(name)
@@ -41,13 +34,7 @@ def forbid(names: Sequence[str]) -> None:
 
 
 def limit_memory(megabytes: int) -> None:
-    """Let this process ask for no more memory than so many MB, where the system can see to it.
-
-    Raises
-    ------
-    UsageError
-        If it cannot.
-    """
+    """Limit the memory of this process to so many MB; UsageError where the system cannot."""
     try:
         import resource
 
@@ -57,7 +44,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def _place_of(name: str) -> tuple[Any, str]:
-    """Return what holds a function, a module or a class, and its name there."""
+    """Return the module or class that holds a function, and its name there."""
     *modules, attribute = name.split(".")
     for length in range(len(modules), 0, -1):
         try:

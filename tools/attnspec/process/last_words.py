@@ -1,4 +1,4 @@
-"""What a program said last on its stderr, for the sentence that tells how it ended."""
+"""Last lines of a program's stderr, for the sentence on how it ended."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ _LONGEST_LINE = 64 * 1024
 
 
 class LastWords:
-    """The last lines of a stream.
-
-    Parameters
-    ----------
-    show
-        Whether all of it is passed on to the user's stderr as it comes.
-    """
+    """The last lines of a stream; `show` passes all of it on to the user's stderr as it comes."""
 
     def __init__(self, *, show: bool) -> None:
         self._show = show
@@ -45,7 +39,7 @@ class LastWords:
     def __str__(self) -> str:
         """Return the last lines as the rest of a sentence, or nothing if there are none."""
         lines = [*self._lines.copy(), *filter(None, [self._unfinished[:_WIDTH_KEPT].decode("utf-8", "replace")])]
-        # What is indented is a stack or an excerpt of source code, in Python and Node.js alike.
+        # Indented lines are a stack or an excerpt of source code, in Python and Node.js alike.
         telling = [line for line in lines if len(line) > 1 and not line[0].isspace()] or lines
         quoted = "".join(f"\n    {line.strip()}" for line in telling[-_LINES_QUOTED:])
         return f"; last on its stderr:{quoted}" if quoted else ""

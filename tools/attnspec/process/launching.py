@@ -1,4 +1,4 @@
-"""Starting a program from a command line, and saying what is wrong with one that cannot be started."""
+"""Start of a program from a command line, with a sentence for one that cannot be started."""
 
 from __future__ import annotations
 
@@ -19,17 +19,11 @@ LINE_LIMIT = 64 * 1024 * 1024
 """Longest answer in bytes."""
 
 SECONDS_TO_STOP = 1.0
-"""How long a program may take to end once it is told to."""
+"""Seconds that a program may take to end after the message to stop."""
 
 
 def split_command(command: str | Sequence[str]) -> list[str]:
-    """Return the words of a command line.
-
-    Raises
-    ------
-    TargetError
-        If it is empty, or a quotation in it does not end.
-    """
+    """Return the words of a command line; TargetError if it is empty, or a quotation in it does not end."""
     try:
         # Backslashes are part of paths on Windows, and quote elsewhere.
         arguments = shlex.split(command, posix=os.name == "posix") if isinstance(command, str) else [*command]
@@ -48,22 +42,7 @@ def launch(
     show_stderr: bool = False,
     transcript: Transcript | None = None,
 ) -> LineProcess:
-    """Start a program.
-
-    Parameters
-    ----------
-    arguments
-        Program and arguments. No shell is involved.
-    called
-        How messages call the command.
-    line_limit, show_stderr, transcript
-        As in :class:`~.line_process.LineProcess`.
-
-    Raises
-    ------
-    TargetError
-        If it cannot be started.
-    """
+    """Start a program without a shell, as a :class:`~.line_process.LineProcess`; TargetError if that fails."""
     program = arguments[0]
     try:
         return LineProcess(arguments, line_limit=line_limit, show_stderr=show_stderr, transcript=transcript)

@@ -1,4 +1,4 @@
-"""A child process that is spoken to line by line, without ever waiting for it longer than allowed."""
+"""Child process that is spoken to line by line, without ever waiting for it longer than allowed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECONDS_TO_DIE = 2.0
 """Seconds that a process has to be gone after it was killed: those of this user are at once."""
 
 _GLANCE = 0.05
-"""Seconds of silence after which is looked whether the process is still there: a child may hold its stdout open."""
+"""Seconds of silence after which the process is checked to be alive: a child may hold its stdout open."""
 
 
 class ProcessEndedError(Exception):
@@ -38,23 +38,9 @@ class LineTooLongError(Exception):
 
 
 class LineProcess:
-    """A running program.
+    """A running program, started without a shell; OSError if it cannot be.
 
-    Parameters
-    ----------
-    arguments
-        Program and arguments. No shell is involved.
-    line_limit
-        Longest line in bytes that is read from it.
-    show_stderr
-        Whether its stderr is passed on to the user's as it comes.
-    transcript
-        Where each line is written down, both ways.
-
-    Raises
-    ------
-    OSError
-        If the program cannot be started.
+    `line_limit` is the longest line in bytes that is read from it; each line, both ways, goes into the `transcript`.
     """
 
     def __init__(
@@ -91,17 +77,9 @@ class LineProcess:
         self._pipes.send(line)
 
     def receive(self, deadline: float) -> bytes:
-        """Wait for a line.
+        """Wait for a line until `deadline`, on the clock of `time.monotonic`.
 
-        Parameters
-        ----------
-        deadline
-            Until when, on the clock of `time.monotonic`.
-
-        Raises
-        ------
-        ProcessEndedError, NoLineError, LineTooLongError
-            If there is none to be had.
+        Raises ProcessEndedError, NoLineError or LineTooLongError if there is none to be had.
         """
         was_gone = False
         while (line := self._take_line()) is None:
@@ -114,7 +92,7 @@ class LineProcess:
             if not self._hear(min(remaining, _GLANCE)):
                 if remaining <= 0:
                     raise NoLineError(str(self._last_words))
-                # What it wrote before its end may have come since, so that one more glance is taken.
+                # Lines written before its end may have come since, so that one more glance is taken.
                 was_gone = self._process.poll() is not None and not self._hear(0)
         if len(line) > self._line_limit:
             raise LineTooLongError(f"wrote a line longer than {self._line_limit} bytes")
@@ -134,7 +112,7 @@ class LineProcess:
         return unread
 
     def _hear(self, seconds: float) -> bool:
-        """Wait for something on its stdout; tell whether something came, which may be its end."""
+        """Wait for something on its stdout; return whether something came, which may be its end."""
         piece = self._pipes.wait(seconds)
         if piece is None:
             return False
@@ -145,7 +123,7 @@ class LineProcess:
     def _take_line(self) -> bytes | None:
         end = self._read.find(b"\n", self._searched)
         if end < 0:
-            # What was searched once is not searched again, or a long line would take the square of its length.
+            # No byte is searched twice, or a long line would take the square of its length.
             self._searched = len(self._read)
             return None
         line = bytes(memoryview(self._read)[: end + 1])
@@ -171,14 +149,9 @@ class LineProcess:
         self._pipes.hang_up()
 
     def hear_out(self, seconds: float) -> tuple[bytes, bool]:
-        """Hear what it still says, until it ends or the time is over.
+        """Hear what it still says, until it ends or so many seconds are over.
 
-        Returns
-        -------
-        bytes
-            The beginning of what it wrote that was not received.
-        bool
-            Whether it has ended.
+        Returns the beginning of what was not received, and whether it has ended.
         """
         deadline = time.monotonic() + seconds
         heard = self.unread()
@@ -207,7 +180,7 @@ class LineProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
-        # Whoever runs as somebody else cannot be ended from here, but may end when nobody speaks to it any more.
+        # A process of another user cannot be ended from here, but may end when nobody speaks to it any more.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_SECONDS_TO_DIE)
         if not self._is_open:

@@ -1,9 +1,8 @@
-"""The messages of the process protocol: each one built and read in one place, for both ends.
+"""Messages of the process protocol, each built and read here alone, for both ends; the spec is ``spec/protocol.md``.
 
-The harness uses :func:`start_request`, :func:`read_started`, :func:`run_request` and :func:`read_answer`; a
-Python implementation behind the protocol uses the other half. The harness is strict: an answer with
-anything that the protocol does not have is refused. The other end ignores what it does not know. The spec
-is ``spec/protocol.md``.
+The harness uses :func:`start_request`, :func:`read_started`, :func:`run_request` and :func:`read_answer`, and refuses
+an answer with anything that the protocol does not have. The other half is for a Python implementation behind the
+protocol; it ignores what it does not know.
 """
 
 from __future__ import annotations
@@ -64,10 +63,10 @@ _LONG_DATA = 2**16
 _BEFORE_DATA = '"data":"'
 
 _PLACE = '"data":null'
-"""What stands for it meanwhile, which no tensor is, and no text can be, whose quotation marks are escaped."""
+"""Stands for it meanwhile: no tensor has it, and no text can, for its quotation marks would be escaped."""
 
 LONGEST_TEXT = 64 * 1024
-"""Characters of a text of the program that are carried any further; what is beyond is cut off where it is read."""
+"""Characters of a text of the program that are carried any further; the rest is cut off where it is read."""
 
 _SHOWN_OF_A_LINE = 100
 
@@ -79,14 +78,9 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Started:
-    """What a program said in its answer to ``start``.
+    """A program's answer to ``start``: its declaration, and how it writes tensors.
 
-    Attributes
-    ----------
-    declaration, encoding
-        What it offers, and how it writes tensors.
-    input_dtypes
-        The dtypes of inputs that it reads beside those that every program reads.
+    `input_dtypes` are the dtypes of inputs that it reads beside those that every program reads.
     """
 
     declaration: Declaration
@@ -94,7 +88,7 @@ class Started:
     input_dtypes: tuple[str, ...] = ()
 
     def cannot_read(self, request: Request) -> str | None:
-        """Return why the program is not asked for a request: an input has a dtype that it does not read."""
+        """Return why a request is not put to the program: an input has a dtype that it does not read."""
         for name, array in request.inputs.items():
             if array.dtype.name in QUANTIZED_DTYPES and array.dtype.name not in self.input_dtypes:
                 return f"{name} is in {array.dtype.name}, which it does not say that it reads"
@@ -118,7 +112,7 @@ def write_message(message: Message) -> bytes:
 
 
 def _set_apart(tensors: Mapping[str, Any], apart: list[str]) -> dict[str, Any]:
-    """Return tensors with a place in each where its base64 is long, which is put apart."""
+    """Return tensors whose long base64 is put apart, with a placeholder in each."""
     places = dict(tensors)
     for name, tensor in tensors.items():
         data = tensor["data"]
@@ -178,21 +172,10 @@ def start_request() -> Message:
 
 
 def read_started(message: Message, adapter: str) -> Started:
-    """Read the answer to ``start``.
+    """Read the answer to ``start``; `adapter` is how the program was reached, for the declaration.
 
-    Parameters
-    ----------
-    message
-        The answer.
-    adapter
-        How the program was reached, for the declaration.
-
-    Raises
-    ------
-    StartRefusedError
-        If the program said that it cannot start.
-    WireError
-        If the answer does not follow the protocol, or picks a version that was not offered.
+    Raises StartRefusedError if the program said that it cannot start, WireError if the answer does not follow the
+    protocol or picks a version that was not offered.
     """
     where = "the answer to start"
     if message["type"] == "error":
@@ -252,19 +235,14 @@ def check_seq(message: Message, seq: int) -> None:
 
 
 def has_earlier_seq(message: Message, seq: int) -> bool:
-    """Tell whether the message answers a request before the one with this number."""
+    """Return whether the message answers a request before the one with this number."""
     return is_whole(message.get("seq")) and 1 <= message["seq"] < seq
 
 
 def read_answer(message: Message, request: Request, encoding: Encoding) -> Answer:
-    """Read the answer to ``run``, whose seq is checked already.
+    """Read the answer to ``run``, whose seq is checked already; WireError if it does not follow the protocol.
 
     ``rejected`` and ``error`` both become :class:`Raised`: a refusal is any exception, as it is in Python.
-
-    Raises
-    ------
-    WireError
-        If the answer does not follow the protocol.
     """
     kind = message["type"]
     if kind == "outputs":
@@ -396,13 +374,7 @@ def start_refused(message: str) -> Message:
 
 
 def read_run(message: Message, encoding: Encoding) -> Request:
-    """Read a ``run`` request; whatever else it holds is ignored, as an adapter should.
-
-    Raises
-    ------
-    WireError
-        If the request is not one, which only a broken harness sends.
-    """
+    """Read a ``run`` request, ignoring other fields as an adapter should; WireError for one of a broken harness."""
     try:
         inputs: Mapping[str, object] = message["inputs"]
         attributes: Mapping[str, object] = message["attributes"]
@@ -424,10 +396,7 @@ def _received(value: object) -> object:
 
 
 def answer_message(seq: int, answer: Answer, encoding: Encoding) -> Message:
-    """Write an answer to ``run``.
-
-    Integers become int64, and outputs of another dtype that the protocol does not have ``malformed``.
-    """
+    """Write an answer to ``run``; integers become int64, outputs of a dtype that the protocol lacks ``malformed``."""
     match answer:
         case Outputs(values, inputs_changed):
             try:
@@ -446,5 +415,5 @@ def answer_message(seq: int, answer: Answer, encoding: Encoding) -> Message:
 
 
 def _widest(array: NDArray[Any]) -> NDArray[Any]:
-    # Any integer is as wrong as another where floats are owed, and that is for the harness to say.
+    # Any integer is as wrong as another where floats are expected, and that is for the harness to say.
     return array.astype("int64") if array.dtype.kind in "iu" else array

@@ -1,4 +1,4 @@
-"""Opening a target: it is loaded or started, and put behind the layers that have something to do for it."""
+"""Opening a target: it is loaded or started, and put behind the layers that it needs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,9 @@ if TYPE_CHECKING:
 
 
 def open_target(target: Target, *, nearest: Sequence[Layer] = (), outermost: Sequence[Layer] = ()) -> Implementation:
-    """Open a target: a program, or Python, here or in a process of its own.
+    """Open a target: a program, or Python, here or in a process of its own; layers as in `behind_layers`.
 
-    Parameters
-    ----------
-    target
-        What to open.
-    nearest, outermost
-        As `behind_layers` takes them.
-
-    Raises
-    ------
-    AttnspecError
-        If it cannot be loaded or started, or a layer finds that it cannot be asked so.
+    Raises AttnspecError if it cannot be loaded or started, or a layer finds that it cannot be called so.
     """
     return behind_layers(_reached(target), target, nearest=nearest, outermost=outermost)
 
@@ -40,14 +30,8 @@ def behind_layers(
 ) -> Implementation:
     """Put an implementation behind the layers that its target needs; it is closed if one of them fails.
 
-    Parameters
-    ----------
-    implementation, target
-        The software under test, and how it was reached.
-    nearest
-        Layers that see it called in its own layout: those of a debugger, of pytest, of the judge.
-    outermost
-        Layers of the process that guards it.
+    The `nearest` layers see it called in its own layout: those of a debugger, of pytest, of the judge. The `outermost`
+    are those of the process that guards it.
     """
     try:
         for layer in (lacking, *nearest, in_layout, *outermost):
@@ -59,13 +43,7 @@ def behind_layers(
 
 
 def in_layout(implementation: Implementation, target: Target) -> Implementation:
-    """Give an implementation of another layout the contract's: of the one that is asked for, else the one declared.
-
-    Raises
-    ------
-    UsageError
-        If there is no such layout.
-    """
+    """Give an implementation the contract's layout, from the one requested, else declared; UsageError if unknown."""
     layout = target.layout or implementation.declaration.layout
     if layout is None:
         return implementation

@@ -1,7 +1,7 @@
-"""The pipes of a child process: its stdin, stdout and stderr, of which no one may ever make the harness wait.
+"""Pipes of a child process, stdin, stdout and stderr, which never make the harness wait.
 
-Neither a process that does not read, nor one that writes without end, nor a full pipe in either direction can block
-the harness. Where the system can wait for several pipes at once, that is done; elsewhere a thread serves each pipe.
+No process that does not read, or writes without end, and no full pipe in either direction can block the harness. Where
+the system can wait for several pipes at once, that is done; elsewhere a thread serves each pipe.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE = 64 * 1024
-"""Bytes that are read at a time: what a pipe of Linux holds."""
+"""Bytes that are read at a time: the capacity of a pipe of Linux."""
 
 _DRAINED_AT_MOST = 16 * PIECE
 """Bytes of stderr that are still read of a process that is gone; children of its may write without end."""
@@ -29,7 +29,7 @@ class Pipes(Protocol):
     """The three pipes of a child process."""
 
     def send(self, data: bytes) -> None:
-        """Write to its stdin. Returns at once; what the pipe does not take is written while waiting."""
+        """Write to its stdin. Returns at once; bytes that the pipe does not take are written while waiting."""
         ...
 
     def hang_up(self) -> None:
@@ -50,15 +50,7 @@ class Pipes(Protocol):
 
 
 def pipes_of(process: subprocess.Popen[bytes], on_stderr: Callable[[bytes], None]) -> Pipes:
-    """Return the pipes of a process that was started with all three, unbuffered.
-
-    Parameters
-    ----------
-    process
-        The process.
-    on_stderr
-        Is given what it writes to its stderr, piece by piece.
-    """
+    """Return the pipes of a process started with all three, unbuffered; `on_stderr` gets its stderr in pieces."""
     return PolledPipes(process, on_stderr) if os.name == "posix" else ThreadedPipes(process, on_stderr)
 
 
@@ -119,7 +111,7 @@ class PolledPipes:
             if self._stderr in events and not self._read_stderr():
                 self._poll.unregister(self._stderr)
             if self._stdin in events:
-                # The descriptor is closed by what writes the last of it.
+                # The descriptor is closed with the last write.
                 self._poll.unregister(self._stdin)
                 self._write()
                 if self._outgoing:

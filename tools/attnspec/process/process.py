@@ -1,7 +1,7 @@
-"""Implementations in any language: a program that speaks JSON Lines over stdin and stdout.
+"""Implementations in any language: a program that speaks JSON Lines over stdin and stdout (``spec/protocol.md``).
 
-Whatever the program does wrong costs the request at hand its own answer (a crash, a time-out, a malformed
-answer); the program is then started anew for the next request. The spec is ``spec/protocol.md``.
+A fault of the program costs the request at hand its own answer (a crash, a time-out, a malformed answer); the program
+is then started anew for the next request.
 """
 
 from __future__ import annotations
@@ -57,26 +57,8 @@ _QUOTED_OF_SURPLUS = 100
 class ProcessImplementation:
     """An implementation behind the process protocol; satisfies :class:`~.implementation.Implementation`.
 
-    Parameters
-    ----------
-    command
-        The command line, as one string such as ``"node attention.mjs"`` or already split. No shell is
-        involved.
-    how
-        The target, of which limits of time, stderr and transcript count here.
-    adapter
-        How reports call the way to it; the command line if None.
-    line_limit
-        Longest line in bytes, of either end.
-
-    Raises
-    ------
-    TargetError
-        If the program cannot be started.
-    ProtocolError
-        If it starts, but the two cannot agree on how to talk.
-    UsageError
-        If it declares a convention that the spec does not know, or the transcript cannot be written.
+    No shell is involved; `line_limit` is in bytes. TargetError if the program cannot be started, ProtocolError if the
+    two cannot agree on how to talk, UsageError for an unknown convention or a transcript that cannot be written.
     """
 
     def __init__(
@@ -107,7 +89,7 @@ class ProcessImplementation:
 
     @property
     def declaration(self) -> Declaration:
-        """What the program declared when it was first started."""
+        """The program's declaration, when it was first started."""
         return self._started.declaration
 
     def _start(self) -> Started:
@@ -149,7 +131,7 @@ class ProcessImplementation:
         return started
 
     def run(self, request: Request) -> Answer:
-        """Answer one request. Never raises for what the program does wrong.
+        """Answer one request; a fault of the program is an answer and never raises.
 
         After a crash, a time-out, a line that is no message, a seq that was not asked or an oversized line the two are
         out of step, so that the program is ended, and started again before the next request.
@@ -201,7 +183,7 @@ class ProcessImplementation:
             _tell_surplus(self._answered, line)
 
     def _look_back(self, process: LineProcess) -> str | None:
-        """Find what came since the last answer; give a sentence about it where there was no answer yet."""
+        """Find what came since the last answer; return a sentence about it where there was no answer yet."""
         unread = process.unread()
         if not unread:
             return None
@@ -215,7 +197,7 @@ class ProcessImplementation:
         return None
 
     def hear_out(self) -> None:
-        """Look at what has come since the last answer, and tell the request that it follows."""
+        """Look at what has come since the last answer, and report it to the request that it follows."""
         if self._process is not None and self._answered is not None:
             self._look_back(self._process)
 
@@ -235,7 +217,7 @@ class ProcessImplementation:
         except AttnspecError as problem:
             self._failed_restarts += 1
             return f"the process had to be restarted and did not come back: {problem}"
-        # What the run was planned by stays; only how tensors are written may follow the new process.
+        # The declaration that the run was planned by stays; only how tensors are written may follow the new process.
         self._started = Started(self._started.declaration, started.encoding)
         self._failed_restarts = 0
         return None
@@ -246,7 +228,7 @@ class ProcessImplementation:
             self._process = None
 
     def finish(self) -> None:
-        """Send ``stop``, give the program a moment to end by itself, then kill it; it can be asked again."""
+        """Send ``stop``, give the program a moment to end by itself, then kill it; it can be called again."""
         if self._process is not None:
             process, self._process = self._process, None
             said = process.stop(write_message(STOP), SECONDS_TO_STOP)
@@ -268,20 +250,10 @@ def isolated(
     forbidden: Sequence[str] = (),
     megabytes: int | None = None,
 ) -> ProcessImplementation:
-    """Run a target of Python in a process of its own, so that it can crash or be timed out.
+    """Run a target of Python, one that has a name, in a process of its own, so that it can crash or be timed out.
 
-    Parameters
-    ----------
-    target
-        A target that has a name; an object cannot be isolated.
-    line_limit
-        As in :class:`ProcessImplementation`.
-    launcher
-        The words that start Python, perhaps behind those that put it elsewhere.
-    forbidden
-        Dotted names of functions that raise when they are called.
-    megabytes
-        How much memory the process may ask for; None for no limit.
+    `launcher` starts Python, perhaps behind words that put it elsewhere; `forbidden` are dotted names of functions that
+    raise when called; `megabytes` limits the memory, None does not.
     """
     # -P: a json.py in the working folder must not stand in for the library's own.
     command = [*launcher, "-P", "-m", "attnspec.process.serving"]

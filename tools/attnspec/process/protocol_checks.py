@@ -1,4 +1,4 @@
-"""Whether a program keeps to the process protocol, whatever it computes: each manner by itself, with its sentence."""
+"""Protocol checks: whether a program keeps to the process protocol, whatever it computes, with a sentence for each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from attnspec.process.messages import Message
 
 _SECONDS_OF_SILENCE = 0.1
-"""How long after an answer is looked for more; a program that prints beside its answers does so at once."""
+"""Seconds after an answer in which more is looked for; a program that prints beside its answers does so at once."""
 
 _LATER_VERSION = 1000
 """A version that no program knows yet."""
@@ -60,38 +60,20 @@ _HINT = {"hint": "a later harness may say more"}
 
 
 class ProtocolCheck(NamedTuple):
-    """One manner, and how a program keeps it.
-
-    Attributes
-    ----------
-    name
-        What a program does that has it.
-    fault
-        A sentence on what this one does instead; None where it has it.
-    """
+    """One protocol check, named for what passes; `fault` says in a sentence what the program does instead, or None."""
 
     name: str
     fault: str | None
 
 
 class _FaultError(Exception):
-    """The program lacks a manner; the text is a sentence."""
+    """The program fails a protocol check; the text is a sentence."""
 
 
 def protocol_checks_of(command: str, *, timeout: float, start_timeout: float) -> Iterator[ProtocolCheck]:
-    """Try a program's manners, one after the other; without an answer to start there are no others.
+    """Run a program's protocol checks in turn, timeouts in seconds; without an answer to start only the first.
 
-    Parameters
-    ----------
-    command
-        The command line.
-    timeout, start_timeout
-        Seconds that an answer, and the answer to start, may take.
-
-    Raises
-    ------
-    TargetError
-        If the program cannot be started.
+    Raises TargetError if the program cannot be started.
     """
     talk = _Talk(command, timeout, start_timeout)
     try:
@@ -108,7 +90,7 @@ def _tried(name: str, talk: _Talk, protocol_check: Callable[[_Talk], None]) -> P
     try:
         protocol_check(talk)
     except _FaultError as fault:
-        # Out of step or not, the next manner begins with a fresh program.
+        # Out of step or not, the next protocol check begins with a fresh program.
         talk.kill()
         return ProtocolCheck(name, str(fault))
     return ProtocolCheck(name, None)
@@ -146,7 +128,7 @@ class _Talk:
         return next((request for request in requests if self.ask(request)["type"] == "outputs"), requests[0])
 
     def ask(self, request: Request, *, in_reverse: bool = False, **more: Any) -> Message:
-        """Ask for one operation, with more or other fields, or all fields in reverse; return a sound answer."""
+        """Send a request for one operation, with more or other fields, or all in reverse; return a sound answer."""
         started = self.start() if self.started is None or self._process is None else self.started
         encoding = started.encoding
         self._seq += 1
@@ -159,7 +141,7 @@ class _Talk:
         return answer
 
     def stop(self, *, says_so: bool) -> bool:
-        """Tell the program that all is over; tell whether it ended in time."""
+        """Send ``stop``; return whether the program ended in time."""
         if self._process is None:
             self.start()
         assert self._process is not None
@@ -199,7 +181,7 @@ class _Talk:
         return answer
 
     def _unflushed(self) -> str:
-        """Say so where the answer comes once stdin is closed."""
+        """Report an answer that comes only once stdin is closed."""
         assert self._process is not None
         self._process.hang_up()
         said, _ = self._process.hear_out(SECONDS_TO_STOP)
@@ -340,4 +322,4 @@ _PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], None]] = {
     "ends at the end of its stdin": _ends_with_stdin,
     "starts again, and declares the same": _starts_again,
 }
-"""What a program does, and how that is tried."""
+"""Names of the checks, each for a program that passes, and the functions that try it."""

@@ -24,18 +24,9 @@ _NOTHING = object()
 
 
 class Difference(NamedTuple):
-    """The first place where two answers differ.
+    """The first position where two answers differ; `line` is the transcript's line with the request.
 
-    Attributes
-    ----------
-    line
-        The line of the transcript that holds the request.
-    request
-        The request.
-    place
-        Where in the answer, such as ``outputs.output.data[0][1]``; empty for the whole of it.
-    then, now
-        What stood there, each quoted and cut.
+    `place` is such as ``outputs.output.data[0][1]``, empty for the whole answer; `then` and `now` are quoted and cut.
     """
 
     line: int
@@ -47,15 +38,7 @@ class Difference(NamedTuple):
 
 @dataclass
 class Replay:
-    """How far a replay got.
-
-    Attributes
-    ----------
-    answers
-        How many answers were the same.
-    difference
-        The first one that differs, or None.
-    """
+    """How far a replay got: the number of equal answers, and the first difference, or None."""
 
     answers: int = 0
     difference: Difference | None = None
@@ -68,25 +51,10 @@ class _Exchange(NamedTuple):
 
 
 def replay(path: Path, command: str, *, timeout: float, start_timeout: float) -> Replay:
-    """Send a program the requests of a transcript, until one of its answers differs.
+    """Send a program the requests of a transcript, until one of its answers differs; timeouts in seconds.
 
-    Of an answer to ``start``, what requests depend on is compared alone: a program may have another version by now.
-
-    Parameters
-    ----------
-    path
-        The transcript.
-    command
-        The command line.
-    timeout, start_timeout
-        Seconds that an answer, and the answer to start, may take.
-
-    Raises
-    ------
-    UsageError
-        If the transcript cannot be read or has no requests.
-    TargetError
-        If the program cannot be started.
+    An answer to ``start`` is compared by what requests depend on, for a program may have another version by now.
+    UsageError if the transcript cannot be read or has no requests, TargetError if the program cannot be started.
     """
     arguments = split_command(command)
     process: LineProcess | None = None
@@ -167,7 +135,7 @@ def _what_requests_depend_on(answer: object) -> object:
 
 
 def _differing(place: str, then: object, now: object) -> Iterator[tuple[str, object, object]]:
-    """Return each place where two JSON values differ, with both values; numbers are compared, not their spelling."""
+    """Return each position where two JSON values differ, with both values; numbers are compared, not their spelling."""
     fields, fields_now, items, items_now = as_object(then), as_object(now), as_list(then), as_list(now)
     if fields is not None and fields_now is not None:
         for name in {**fields, **fields_now}:

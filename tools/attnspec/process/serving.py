@@ -36,17 +36,7 @@ ENCODING: Encoding = "base64"
 
 
 def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes], encoding: Encoding = ENCODING) -> None:
-    """Answer requests until ``stop`` or the end of `stdin`.
-
-    Parameters
-    ----------
-    implementation
-        What runs the operations.
-    stdin, stdout
-        The two ends of the protocol; the implementation must not have them.
-    encoding
-        How tensors are written.
-    """
+    """Answer requests until ``stop`` or the end of `stdin`; the implementation must not have these two streams."""
     for line in stdin:
         message = read_message(line)
         if message["type"] == "stop":
@@ -80,10 +70,7 @@ def _start(implementation: Implementation, message: Message, encoding: Encoding)
 def keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
     """Move the protocol off stdin and stdout, so that no print of the target, in C or Python, meets it.
 
-    Returns
-    -------
-    tuple
-        The two ends of the protocol, requests first.
+    Returns the two new ends of the protocol, requests first.
     """
     stdin, stdout = os.fdopen(os.dup(0), "rb", PIECE), os.fdopen(os.dup(1), "wb", PIECE)
     nothing = os.open(os.devnull, os.O_RDONLY)

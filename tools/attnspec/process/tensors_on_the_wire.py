@@ -1,8 +1,7 @@
-"""Tensors as the process protocol writes them: ``{"dtype": ..., "shape": [...], "data": ...}``.
+"""Tensors of the process protocol: ``{"dtype": ..., "shape": [...], "data": ...}``; the spec is ``spec/protocol.md``.
 
-Two encodings of ``data`` exist, because two wishes do: ``list`` (a nested list of numbers) can be written
-by hand in any language, ``base64`` (the bytes, row by row, little-endian) keeps every bit. Reading is
-strict, and whatever is wrong is said in one sentence. The spec is ``spec/protocol.md``.
+``data`` has two encodings: ``list`` (a nested list of numbers) can be written by hand in any language, ``base64`` (the
+bytes, row by row, little-endian) keeps every bit. Reading is strict, and each fault is said in one sentence.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def _pieces(value: object) -> Iterator[str]:
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether a JSON value is a whole number, as JSON Schema has it: 7 and 7.0 are the same."""
+    """Return whether a JSON value is a whole number, as JSON Schema has it: 7 and 7.0 are the same."""
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
@@ -85,25 +84,7 @@ def as_object(value: object) -> dict[str, Any] | None:
 
 
 def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
-    """Write an array as a tensor of the protocol.
-
-    Parameters
-    ----------
-    array
-        Any shape; one of `DTYPES`, of which NumPy has some from ml_dtypes.
-    encoding
-        ``list`` or ``base64``.
-
-    Returns
-    -------
-    dict
-        ``dtype``, ``shape`` and ``data``, ready for JSON.
-
-    Raises
-    ------
-    WireError
-        If the protocol has no such dtype.
-    """
+    """Write an array of any shape as a JSON tensor; WireError if its dtype is none of `DTYPES`."""
     dtype = _name_of(array.dtype)
     if dtype not in DTYPES:
         raise WireError(f"dtype {dtype} cannot be sent; the protocol has {', '.join(DTYPES)}")
@@ -152,26 +133,10 @@ def word_for(number: float) -> float | str:
 
 
 def decode_tensor(document: object, encoding: Encoding, where: str) -> NDArray[Any]:
-    """Read a tensor of the protocol.
+    """Read a tensor of the protocol as a writable array; numbers of a list are rounded to the stated dtype.
 
-    Parameters
-    ----------
-    document
-        What the JSON held.
-    encoding
-        The encoding that ``data`` must have.
-    where
-        What the tensor is, for messages: ``outputs.weights``.
-
-    Returns
-    -------
-    NDArray
-        A writable array of the stated dtype and shape. Numbers of a list are rounded to the dtype.
-
-    Raises
-    ------
-    WireError
-        If anything about the tensor does not follow the protocol.
+    `where` names the tensor in messages: ``outputs.weights``. Raises WireError if anything does not follow the
+    protocol.
     """
     tensor = as_object(document)
     if tensor is None:
@@ -243,7 +208,7 @@ def _from_base64(data: object, dtype: str, shape: tuple[int, ...], where: str) -
 
 def _bytes_of(data: str, where: str) -> bytes:
     try:
-        # What is no base64 is skipped, and leaves fewer bytes than so many characters hold. To have Python be strict
+        # Characters that are no base64 are skipped, and leave fewer bytes than expected. To have Python be strict
         # would take half as long again.
         content = binascii.a2b_base64(data)
         if len(data) == (len(content) + 2) // 3 * 4:

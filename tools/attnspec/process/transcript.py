@@ -1,7 +1,7 @@
-"""A transcript: every line that harness and program say to each other, with its time, in a file of JSON lines.
+"""Transcript: every line that harness and program say to each other, with its time, in a file of JSON lines.
 
-Each line is ``{"seconds": 0.25, "from": "harness", "message": {...}}``. What is no JSON stands as ``"line"`` in
-place of ``"message"``, as a string. The page is ``spec/protocol.md``.
+Each line is ``{"seconds": 0.25, "from": "harness", "message": {...}}``. A line that is no JSON stands as ``"line"``
+instead of ``"message"``, as a string. The page is ``spec/protocol.md``.
 """
 
 from __future__ import annotations
@@ -24,18 +24,7 @@ _LONGEST_LINE = 64 * 1024
 
 
 class Transcript:
-    """Writes down what is said; a line of the file is there as soon as it is said.
-
-    Parameters
-    ----------
-    path
-        The file; one that is there is replaced.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be written.
-    """
+    """Transcript writer that replaces the file and writes each line at once; UsageError if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -81,17 +70,7 @@ def _no_number(word: str) -> NoReturn:
 
 
 class Said(NamedTuple):
-    """One line of a transcript.
-
-    Attributes
-    ----------
-    seconds
-        When it was said, since the transcript was begun.
-    speaker
-        Who said it.
-    message
-        What was said; a string where it was no JSON.
-    """
+    """One line of a transcript, `seconds` after its beginning; the message is a string where it was no JSON."""
 
     seconds: float
     speaker: Speaker
@@ -99,13 +78,7 @@ class Said(NamedTuple):
 
 
 def read_transcript(path: Path) -> Iterator[Said]:
-    """Read a transcript, line by line.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be read, or a line of it is none of a transcript.
-    """
+    """Read a transcript, line by line; UsageError if it cannot be read, or a line of it is none of a transcript."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):

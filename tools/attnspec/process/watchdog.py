@@ -1,4 +1,4 @@
-"""A keeper: it ends a program and all that the program started when the harness is no more, however that came."""
+"""Watchdog: ends a program and all that it started when the harness is no more, however that came."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ import os
 import subprocess
 
 _KEEP = 'read -r _; kill -s KILL -- "-$1"'
-"""The keeper's stdin is open for as long as the harness lives: not even a SIGKILL can leave it open."""
+"""The watchdog's stdin is open for as long as the harness lives: not even a SIGKILL can leave it open."""
 
 
 class Watchdog:
-    """A shell that waits for the end of this process, where there are process groups.
-
-    Parameters
-    ----------
-    group
-        The process group that it ends then.
-    """
+    """A shell that ends a process group at the end of this process, where there are process groups."""
 
     def __init__(self, group: int) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -31,7 +25,7 @@ class Watchdog:
             )
 
     def dismiss(self) -> None:
-        """End it without its doing anything. May be called more than once."""
+        """End the shell without its doing anything. May be called more than once."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

@@ -1,6 +1,6 @@
-"""Starting: the first adapter of a function, from its signature and a few probes.
+"""Scaffold: the first adapter of a function, from its signature and a few probes.
 
-What is probed is the adapter as it would be written, so that what is written has been run.
+The probes run the adapter as it would be written, so that the written one has been run.
 """
 
 from attnspec.scaffold.functions import Found, find_function

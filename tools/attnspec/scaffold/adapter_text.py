@@ -1,4 +1,4 @@
-"""The text of an adapter, from what was guessed."""
+"""Text of an adapter, from guesses about a function."""
 
 from __future__ import annotations
 
@@ -14,27 +14,17 @@ if TYPE_CHECKING:
     from attnspec.scaffold.naming import Call
 
 Declared = str | tuple[str, ...] | dict[str, str]
-"""What is declared: a word, words, or a choice by name."""
+"""Value of a declaration: a word, words, or a choice by name."""
 
 DECLARED = ("tensors", "layout", "dtypes", "conventions", "without")
-"""What an adapter may declare, in the order in which it is written."""
+"""Declarations of an adapter, in the order in which they are written."""
 
 _LONGEST_LINE = 100
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An adapter that is to be written.
-
-    Attributes
-    ----------
-    found, call
-        The function, and how it is called.
-    declared
-        Declarations by name.
-    reasons
-        Declaration, or ``names``, to why it is guessed; or to why it could not be.
-    """
+    """An adapter to be written; `reasons` has, for a declaration or ``names``, why it is or could not be guessed."""
 
     found: Found
     call: Call
@@ -43,15 +33,7 @@ class Draft:
 
 
 def text_of(draft: Draft, path: Path) -> str:
-    """Return the file that is written.
-
-    Parameters
-    ----------
-    draft
-        What goes into it.
-    path
-        Where it is going to be, which says from where it imports.
-    """
+    """Return the adapter's file; `path`, where it is going to be, says from where it imports."""
     found, call = draft.found, draft.call
     head, _, rest = found.attribute.partition(".")
     arguments = {each.argument for each in call.passed}
@@ -90,7 +72,7 @@ def _wrapped(begin: str, parts: Sequence[str], end: str, indent: str) -> list[st
 
 
 def _imports(found: Found, path: Path) -> list[str]:
-    """Return what makes the module importable from another folder than its own."""
+    """Return the lines that make the module importable from another folder than its own."""
     if found.folder is None or found.folder == path.resolve().parent:
         return []
     relative = os.path.relpath(found.folder, path.resolve().parent).replace(os.sep, "/")
@@ -112,7 +94,7 @@ def _declaration(name: str, draft: Draft) -> list[str]:
 
 
 def _signature(call: Call) -> list[str]:
-    """Return the parameters of the adapter: what every case gives, then the rest by keyword, with its own default."""
+    """Return the parameters of the adapter: those of every case, then the rest by keyword, with its own default."""
     given = {each.argument: each for each in call.passed if each.argument is not None}
     required = [argument for argument in call.operation.required_arguments if argument in given]
     others = [argument for argument in call.operation.arguments if argument in given and argument not in required]

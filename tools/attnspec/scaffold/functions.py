@@ -1,4 +1,4 @@
-"""From what the user typed to the function that is to be adapted, and how another file imports it."""
+"""Function to be adapted, from the target that the user typed, and how another file imports it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """The function that is to be adapted.
+    """The function to be adapted, and how it is imported: `attribute`, perhaps with dots, of `module`.
 
-    Attributes
-    ----------
-    module, attribute
-        What is imported, and what of it; the attribute may have dots.
-    function
-        The function itself.
-    folder
-        The folder from which the module is imported, where Python does not look there by itself; else None.
-    parameters
-        The parameters of its signature, by name.
+    `folder` is the folder to import the module from where Python does not look there by itself, else None.
     """
 
     module: str
@@ -42,17 +33,9 @@ class Found:
 
 
 def find_function(target: str) -> Found:
-    """Find the function that `target` names.
+    """Find the function of ``package.module:function`` or ``./file.py:function``; a lone one need not be named.
 
-    Parameters
-    ----------
-    target
-        ``package.module:function`` or ``./file.py:function``; the function may be left out where there is one alone.
-
-    Raises
-    ------
-    TargetError
-        If it cannot be found, imported, or read.
+    Raises TargetError if it cannot be found, imported, or read.
     """
     file = FILE.fullmatch(target)
     path = None if file is None else Path(file["path"]).resolve()
@@ -88,7 +71,7 @@ def _only_function(module: ModuleType, target: str) -> str:
 
 
 def _is_below(found: object, folder: Path) -> bool:
-    """Tell whether something is defined in a file of the user's folder, and not in an installed package."""
+    """Return whether something is defined in a file of the user's folder, and not in an installed package."""
     file = inspect.getmodule(found)
     path = getattr(file, "__file__", None)
     return path is not None and Path(path).resolve().is_relative_to(folder) and "site-packages" not in path

@@ -1,4 +1,4 @@
-"""The adapter of a function, guessed one thing after another, each with its reason."""
+"""Guesses of a function's adapter, one after another, each with its reason."""
 
 from __future__ import annotations
 
@@ -23,22 +23,14 @@ if TYPE_CHECKING:
     from attnspec.scaffold.functions import Found
 
 _ROUNDS = 3
-"""What is declared lets other failures show; a fourth declaration after three was never seen to account for more."""
+"""Rounds: a declaration lets other failures show; a fourth after three was never seen to account for more."""
 
 _FIRST, _SECOND = "float32", "float64"
 """The dtypes in which tensors and layout are looked for: most software computes in one of them."""
 
 
 class Guessed(NamedTuple):
-    """An adapter, and what is to be said of it.
-
-    Attributes
-    ----------
-    text
-        The file.
-    said
-        What was guessed and what could not be, a sentence each.
-    """
+    """The text of an adapter, and a sentence for each thing that was guessed or could not be."""
 
     text: str
     said: tuple[str, ...]
@@ -51,21 +43,9 @@ class _Tried(NamedTuple):
 
 
 def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
-    """Guess the adapter of a function.
+    """Guess the adapter of a function, which is going to be at `path`; an operation of None is guessed, too.
 
-    Parameters
-    ----------
-    found
-        The function.
-    operation
-        The operation that it is; guessed if None.
-    path
-        Where the adapter is going to be.
-
-    Raises
-    ------
-    UsageError
-        If the operation is unknown or cannot be guessed.
+    Raises UsageError if the operation is unknown or cannot be guessed.
     """
     call = read_call(found, operation)
     said = [f"operation: {call.operation.name}, because {call.why}"]
@@ -141,7 +121,7 @@ def _try(draft: Draft, dtype: str, prober: Prober) -> _Tried:
 
 
 def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
-    """Return the first tensors and layout under which the probes come back as owed; else those that come nearest."""
+    """Return the first tensors and layout with which the probes come back as expected; else the nearest."""
     best: _Tried | None = None
     for library, why in _libraries(draft.found).items():
         for layout in layouts_of(draft.call.operation):
@@ -194,7 +174,7 @@ def _with_dtypes(tried: _Tried, prober: Prober) -> Draft:
 
 
 def _with_fixed_attributes(draft: Draft, prober: Prober, said: list[str]) -> Draft:
-    """Declare the one value that a function has of an attribute which it does not take, where cases tell them apart."""
+    """Declare the one value of an attribute that a function does not take, where cases distinguish values."""
     (dtype, *_) = draft.declared["dtypes"]
     taken = {each.argument for each in draft.call.passed}
     chosen: dict[str, str] = {}
@@ -239,7 +219,7 @@ def _with_declarations(draft: Draft, prober: Prober, said: list[str]) -> Draft:
     assert first is not None
     lost = first.arguments - tried.arguments
     if lost:
-        # What is taken and never right is no matter of declarations: it may be ignored.
+        # An argument that is taken and never right is no matter of declarations: it may be ignored.
         tried, draft, conventions, without = first, undeclared, {**known}, ()
         said.append(f"nothing with {', '.join(sorted(lost))} is right, so that nothing is declared")
     if conventions != known or without:

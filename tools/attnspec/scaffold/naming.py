@@ -1,4 +1,4 @@
-"""Which operation a function is, and which of its parameters is which argument."""
+"""Names of a function: which operation it is, and which of its parameters is which argument."""
 
 from __future__ import annotations
 
@@ -29,20 +29,10 @@ _FEWEST = 3
 
 @dataclass(frozen=True)
 class Passed:
-    """One parameter of a function, and what an adapter passes for it.
+    """One parameter of a function, and the Python source of what an adapter passes for it and of its default.
 
-    Attributes
-    ----------
-    own
-        The parameter.
-    argument
-        The contract's argument; None for what the function demands and the contract does not have.
-    default
-        Python source of the default; None where the function demands it.
-    expression
-        Python source of what is passed.
-    by_position
-        Whether it is passed by position.
+    `argument` is None for a parameter that the function demands and the contract does not have; `default` is None where
+    the function demands it.
     """
 
     own: str
@@ -54,18 +44,10 @@ class Passed:
 
 @dataclass(frozen=True)
 class Call:
-    """How a function is called as an operation.
+    """How a function is called as an operation, with what is passed in the order of the signature.
 
-    Attributes
-    ----------
-    operation, why
-        The operation, and why it is thought to be that.
-    passed
-        What is passed, in the order of the signature.
-    by_order
-        The arguments that were given to parameters by their order, not by their names.
-    left
-        Parameters that have a default and are none of the contract's arguments, or whose default cannot be written.
+    `by_order` are arguments matched to parameters by order, not by name; `left` are parameters with a default that are
+    none of the contract's arguments, or whose default cannot be written.
     """
 
     operation: Operation
@@ -76,19 +58,10 @@ class Call:
 
 
 def read_call(found: Found, operation: str | None) -> Call:
-    """Guess which operation a function is and which parameter is which argument.
+    """Guess which parameter is which argument, and the operation where it is None.
 
-    Parameters
-    ----------
-    found
-        The function.
-    operation
-        The operation where the user says it; guessed if None.
-
-    Raises
-    ------
-    UsageError
-        If there is no such operation, or none can be guessed, or the function has too few parameters for it.
+    Raises UsageError if there is no such operation, or none can be guessed, or the function has too few parameters for
+    it.
     """
     if operation is not None:
         check_operation(operation)
@@ -98,7 +71,7 @@ def read_call(found: Found, operation: str | None) -> Call:
 
 
 def _with_its_arguments(found: Found, operation: Operation) -> Operation:
-    """Return an operation as it is in the layout whose every argument a function names, where it lacks its own."""
+    """Return an operation in the layout whose every argument a function names, where it lacks the contract's own."""
     for candidate in (operation, *(there[operation.name] for there in IN_LAYOUT.values() if operation.name in there)):
         if set(candidate.required_arguments) <= set(_by_names(found, candidate)):
             return candidate
@@ -160,7 +133,7 @@ def _call(found: Found, operation: Operation, why: str) -> Call:
     matched = _by_names(found, operation)
     free = [name for name in _names(found) if name not in matched.values()]
     missing = [argument for argument in operation.required_arguments if argument not in matched]
-    # What has no default comes first, in the order of the signature.
+    # Parameters without a default come first, in the order of the signature.
     free.sort(key=lambda name: found.parameters[name].default is not inspect.Parameter.empty)
     if len(missing) > len(free):
         raise UsageError(

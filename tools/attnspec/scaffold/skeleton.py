@@ -1,4 +1,4 @@
-"""The adapter of nothing yet: a file to fill in."""
+"""Skeleton of an adapter: a file to fill in."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ def _source(default: object) -> str:
 
 
 def skeleton(operation: str) -> str:
-    """Return an adapter that runs and offers nothing yet, with all that it may declare as comments.
-
-    Parameters
-    ----------
-    operation
-        The operation that it is to hold.
-    """
+    """Return an adapter that runs and offers nothing of `operation` yet, with all that it may declare as comments."""
     known = OPERATIONS[operation]
     optional = [
         *(f"{name}=None" for name in known.optional_inputs),

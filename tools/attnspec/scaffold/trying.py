@@ -1,4 +1,4 @@
-"""Asking an adapter that is not written yet: which tensors, layout and dtypes, and what could be declared."""
+"""Trial of an adapter that is not written yet: which tensors, layout and dtypes, and what could be declared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from attnspec.targets import Implementation
 
 _ALIKE = 0.02
-"""How far an output may lie from what is owed, as a share of its spread: half precision is alike, other axes not."""
+"""Distance allowed from the expected output, as a share of its spread: half precision is alike, other axes not."""
 
 _PROBES = 4
 """Cases of one kind that a guess is made from; each is called once for every layout."""
@@ -55,16 +55,10 @@ _LARGEST = 100.0
 
 
 class Answered(NamedTuple):
-    """How an adapter answered all probes.
+    """How an adapter answered all probes: `answers` of them with an output of the right shape and dtype.
 
-    Attributes
-    ----------
-    answers
-        How many it answered with an output of the right shape and dtype.
-    distance
-        How far these lie from what is owed, on average, as a share of its spread.
-    trouble
-        What came instead, the first time; None where nothing did.
+    `distance` is their mean distance from the expected output, as a share of its spread; `trouble` the first answer
+    that was something else, or None.
     """
 
     answers: int
@@ -73,21 +67,14 @@ class Answered(NamedTuple):
 
     @property
     def is_alike(self) -> bool:
-        """Whether what came back is what is owed, but for roundings."""
+        """Whether the outputs are the expected ones, but for roundings."""
         return self.answers > 0 and self.distance <= _ALIKE
 
 
 class Tried(NamedTuple):
-    """What came of running an adapter over the cases.
+    """Outcome of an adapter: `wrong` results `of` so many graded, and the arguments that these cases state.
 
-    Attributes
-    ----------
-    declarations
-        What could be declared; None where nothing went wrong, or something else is wrong.
-    wrong, of
-        How many results went wrong, and of how many that were graded.
-    arguments
-        What the cases state that were graded.
+    `declarations` could be declared; None where nothing went wrong, or something else is wrong.
     """
 
     declarations: Declarations | None
@@ -97,15 +84,7 @@ class Tried(NamedTuple):
 
 
 class Prober:
-    """Probes of one operation.
-
-    Parameters
-    ----------
-    operation
-        The operation.
-    path
-        Where the adapter is going to be.
-    """
+    """Probes of one operation, for an adapter that is going to be at `path`."""
 
     def __init__(self, operation: Operation, path: Path) -> None:
         self._path = path
@@ -123,7 +102,7 @@ class Prober:
         distances = [each for each in found if isinstance(each, float)]
         troubles = [each for each in found if isinstance(each, str)]
         mean = float(np.mean(distances)) if distances else np.inf
-        # Of what came instead, a wrong dtype says more about the dtype than shapes that are not offered.
+        # Of other answers, a wrong dtype says more about the dtype than shapes that are not offered.
         told = min(troubles, key=lambda trouble: not trouble.startswith(_GAVE), default=None)
         return Answered(len(distances), mean, told)
 
@@ -183,7 +162,7 @@ def layouts_of(operation: Operation) -> tuple[str, ...]:
 
 
 def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
-    """Return cases with nothing but what is required: those whose extents differ most, and some whose are all alike."""
+    """Return cases with required arguments alone: those whose extents differ most, and some whose are all alike."""
     plain = [case for case in cases if _is_plain(operation, case)]
     # Where a convention reaches every case, its normative choice is as plain as can be.
     plain = [case for case in plain if not case.conventions] or plain
@@ -207,7 +186,7 @@ def _extents(case: Case) -> set[int]:
 
 
 def _distance(implementation: Implementation, case: Case, dtype: str) -> float | str:
-    """Return how far the first output lies from what is owed, or in words what came instead of an output."""
+    """Return how far the first output lies from the expected one, or in words what came instead of an output."""
     declaration = implementation.declaration
     (run,) = planned_runs(case, (dtype,), declaration, resolved_for(declaration, {}))
     answer = implementation.run(request_of(run))

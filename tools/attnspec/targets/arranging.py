@@ -1,4 +1,4 @@
-"""Arranging: how a request is put to an implementation whose tensors are others than the contract's."""
+"""Layout adapter: puts a request to an implementation whose tensors are laid out otherwise than the contract's."""
 
 from __future__ import annotations
 
@@ -33,21 +33,11 @@ if TYPE_CHECKING:
 
 
 _AXIS = {"b": "batch entry", "h": "head"}
-"""What an axis that a layout lacks is called in messages."""
+"""Names in messages of the axes that a layout lacks."""
 
 
 class LaidOut(Wrapped):
-    """An implementation behind a layout.
-
-    Parameters
-    ----------
-    implementation
-        Software whose tensors are laid out in its own way.
-    layout
-        How its tensors are arranged.
-    name
-        How the layout is called in messages.
-    """
+    """An implementation behind a layout; `name` is how messages call the layout."""
 
     def __init__(self, implementation: Implementation, layout: Layout, name: str) -> None:
         super().__init__(implementation)
@@ -59,7 +49,7 @@ class LaidOut(Wrapped):
 
     @property
     def declaration(self) -> Declaration:
-        """What the implementation says about itself, with the layout in which it is asked."""
+        """The implementation's declaration, with the layout in which it is called."""
         return self._declaration
 
     def run(self, request: Request) -> Answer:
@@ -89,7 +79,7 @@ class LaidOut(Wrapped):
         return _gather(answers, tuple(lengths.values()), arrangement)
 
     def _times_before(self, request: Request) -> int:
-        """Return how often the same was asked before, of what is put with other arguments."""
+        """Return how often the same request came before, since it is put with other arguments."""
         if request.operation not in self._repacked_here:
             return 0
         held = [hash(array.tobytes()) for array in request.inputs.values()]
@@ -123,9 +113,9 @@ def _axes_of_inputs(request: Request, arrangement: Arrangement) -> dict[str, Axe
 
 
 def _cannot_arrange(request: Request, axes: Mapping[str, Axes]) -> str | None:
-    """Return what in the shapes keeps the request from being arranged, or None.
+    """Return the fault in the shapes that keeps the request from being arranged, or None.
 
-    Such a request would lose what is wrong with it on the way: the implementation could not refuse it.
+    Arranging such a request would hide its fault, and the implementation could not refuse it.
     """
     lengths: dict[str, tuple[int, str]] = {}
     broadcasting = OPERATIONS[request.operation].broadcasting
@@ -173,8 +163,8 @@ def _one_call(
 def _as_compact_as(original: NDArray[Any], view: NDArray[Any]) -> NDArray[Any]:
     """Return `view`, copied to one piece of memory if `original` is one.
 
-    A case whose tensors are ordinary shall be ordinary in every layout: an implementation that reads memory
-    in C order must not fail for the way in which its tensors were arranged.
+    Ordinary tensors stay ordinary in every layout: an implementation that reads memory in C order must not fail for the
+    way in which its tensors were arranged.
     """
     if view.flags.c_contiguous or not original.flags.c_contiguous:
         return view

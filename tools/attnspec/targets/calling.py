@@ -1,4 +1,4 @@
-"""Calls of a Python function: how the contract's arguments are handed to it, and how what it returned is read."""
+"""Calls of a Python function: the contract's arguments are handed to it, and its return value is read."""
 
 from __future__ import annotations
 
@@ -29,18 +29,10 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True)
 class Signature:
-    """How one callable takes the arguments of one operation.
+    """How one callable takes the arguments of one operation; `names` maps contract names to its own.
 
-    Attributes
-    ----------
-    names
-        Contract name to the callable's own name, for every argument that it takes.
-    takes_everything
-        Whether it also takes arguments that are not in `names`: it has ``**kwargs``, or cannot be read.
-    positional
-        The callable's names that must be given by position, in order, each with its own default.
-    demanded
-        Optional contract arguments that the callable has no default for; they are passed at their default.
+    `takes_everything`: it has ``**kwargs``, or cannot be read. `positional`: own names that must go by position, with
+    their defaults. `demanded`: optional contract arguments for which it has no default.
     """
 
     names: Mapping[str, str]
@@ -49,7 +41,7 @@ class Signature:
     demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def takes(self, argument: str, own_name: str) -> bool:
-        """Tell whether the callable takes `argument` under `own_name`."""
+        """Return whether the callable takes `argument` under `own_name`."""
         return self.names.get(argument) == own_name
 
     def lacks(self, arguments: Mapping[str, Any]) -> str | None:
@@ -63,7 +55,7 @@ class Signature:
         own = {self.names.get(name, name): value for name, value in {**self.demanded, **arguments}.items()}
         if not self.positional:
             return function(**own)
-        # Whoever gives the third by position gives the first two as well, if only at their defaults.
+        # To give the third by position, the first two are given as well, if only at their defaults.
         length = max((place for place, name in enumerate(self.positional, 1) if name in own), default=0)
         by_position = [own.pop(name, default) for name, default in islice(self.positional.items(), length)]
         return function(*by_position, **own)
@@ -72,23 +64,10 @@ class Signature:
 def read_signature(
     function: Callable[..., Any], operation: Operation, renames: Mapping[str, str], where: str
 ) -> Signature:
-    """Read how `function` takes the arguments of `operation`.
+    """Read how `function` takes the arguments of `operation`; `renames` has the contract's name first.
 
-    Parameters
-    ----------
-    function
-        The callable; decorators are looked through by ``__wrapped__``.
-    operation
-        The operation that it stands for.
-    renames
-        Contract name to the callable's own name.
-    where
-        How the callable is called in messages.
-
-    Raises
-    ------
-    TargetError
-        If a required argument has no place in the signature, or the signature demands something unknown.
+    Decorators are looked through by ``__wrapped__``. Raises TargetError if a required argument is not in the signature,
+    or the signature demands something unknown.
     """
     try:
         parameters = inspect.signature(function).parameters
@@ -137,21 +116,10 @@ def read_signature(
 def outputs_by_name(
     returned: object, operation: Operation, given: Mapping[str, Typed]
 ) -> dict[str, object] | Malformed:
-    """Name the outputs in what was returned: one alone, a tuple in the contract's order, or a mapping.
+    """Name the outputs in a return value: one alone, a tuple in the contract's order, or a mapping.
 
-    Parameters
-    ----------
-    returned
-        What the implementation gave.
-    operation
-        The operation, for the names of its outputs.
-    given
-        The inputs that were handed over. A tuple may leave out what there is not without others, or hold None there.
-
-    Returns
-    -------
-    dict or Malformed
-        What was returned by name, of whatever type; or a sentence about what has no name.
+    A tuple may leave out outputs that depend on inputs not in `given`, or hold None there. `Malformed` is a sentence
+    about what has no name.
     """
     if returned is None:
         return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
@@ -182,24 +150,10 @@ def outputs_by_name(
 def read_returned(
     returned: object, operation: Operation, given: Mapping[str, Typed], tensors: Tensors | None = None
 ) -> Outputs | Malformed:
-    """Read an array, a tuple in the contract's order, or a mapping by name.
+    """Read an array, a tuple in the contract's order, or a mapping as the outputs expected for the inputs `given`.
 
-    Parameters
-    ----------
-    returned
-        What the implementation gave; or why it is no set of outputs, where that is known already.
-    operation
-        The operation, for the names of its outputs.
-    given
-        The inputs that were handed over, on which depends what is owed.
-    tensors
-        The tensors that it may have returned instead of arrays.
-
-    Returns
-    -------
-    Outputs or Malformed
-        The arrays by name, in the memory in which they were returned where NumPy can see it; or a sentence about what
-        cannot be read.
+    The arrays stay in the memory in which they were returned where NumPy can see it. `Malformed` is a sentence about
+    what cannot be read; where it is known already, it is passed on.
     """
     entries = returned if isinstance(returned, Malformed) else outputs_by_name(returned, operation, given)
     if isinstance(entries, Malformed):

@@ -1,4 +1,4 @@
-"""The backward pass of a function that offers none itself: its forward pass, differentiated by the library it is in."""
+"""Backward pass of a function that offers none itself: its forward pass, differentiated by the library it is in."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BACKWARD = ("autograd",)
 """How a function may come to a backward pass that it does not have itself."""
 
 _GRADIENT = "grad_"
-"""What the contract puts before the name of a tensor to call its gradient."""
+"""Prefix in the contract of a tensor's gradient."""
 
 
 class _UnnamedError(Exception):
-    """What the forward pass returned is no set of outputs; carries the sentence out of the differentiation."""
+    """The forward pass returned no set of outputs; carries the sentence out of the differentiation."""
 
     def __init__(self, malformed: Malformed) -> None:
         super().__init__(malformed.message)
@@ -34,19 +34,7 @@ class _UnnamedError(Exception):
 
 @dataclass(frozen=True)
 class Differentiated:
-    """The gradients of one operation, from a function that computes the operation.
-
-    Attributes
-    ----------
-    function
-        Computes the operation with a library's tensors.
-    its_signature
-        How it takes the arguments.
-    operation
-        The operation that gives the gradients.
-    tensors
-        The tensors of the library.
-    """
+    """The gradients of `operation`, from a function that computes its forward pass with a library's tensors."""
 
     function: Callable[..., Any]
     its_signature: Signature
@@ -61,17 +49,14 @@ class Differentiated:
 
     @property
     def signature(self) -> Signature:
-        """How the gradients are asked for: what the forward pass takes, its outputs, and the gradients of these."""
+        """The arguments of the backward pass: those of the forward pass, its outputs, and the gradients of these."""
         lacking = [name for name in self.forward.arguments if self.its_signature.lacks({name: None})]
         return Signature({name: name for name in self.operation.arguments if name not in lacking})
 
     def __call__(self, **arguments: Any) -> Mapping[str, Any] | Malformed:
         """Compute forwards, and return the gradients with respect to all inputs that have one.
 
-        Raises
-        ------
-        Unsupported
-            If the function does not return an output whose gradient is given.
+        Raises Unsupported if the function does not return an output whose gradient is given.
         """
         given = {name: value for name, value in arguments.items() if name in self.forward.arguments}
         along = {name.removeprefix(_GRADIENT): value for name, value in arguments.items() if name.startswith(_GRADIENT)}
@@ -106,25 +91,10 @@ def differentiated(
     *,
     said_by: str,
 ) -> dict[str, Differentiated]:
-    """Return the backward passes of functions, by the library whose tensors they take.
+    """Return the backward passes of functions, one of `BACKWARD`, by the library whose tensors they take.
 
-    Parameters
-    ----------
-    functions, signatures
-        Functions by operation, and how each takes its arguments.
-    tensors
-        The tensors that they take and return.
-    backward
-        How, one of :data:`BACKWARD`.
-    said_by
-        Who asks for it, for messages.
-
-    Raises
-    ------
-    UsageError
-        If there is no such way to a backward pass.
-    TargetError
-        If the tensors are of no library that differentiates, or there is nothing to differentiate.
+    `said_by` names the asker in messages. Raises UsageError if there is no such way, TargetError if the tensors are of
+    no library that differentiates or there is nothing to differentiate.
     """
     if backward not in BACKWARD:
         raise UsageError(f"{said_by} asks for backward passes by {backward!r}; there is {', '.join(BACKWARD)}.")

@@ -1,4 +1,4 @@
-"""Arrays that belong to the caller: whether a call changes its inputs, or writes over the outputs of earlier calls."""
+"""Memory that belongs to the caller: whether a call changes its inputs, or writes over the outputs of earlier calls."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ _LARGEST_KEPT = 2**22
 """Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""
 
 _MOST = 4096
-"""Sets of shapes that are remembered: more than golden cases have, and a bound for draws, each of which has its own."""
+"""Sets of shapes that are remembered: more than golden cases have, and a bound for random cases, each with its own."""
 
 
 def fingerprint(array: NDArray[Any]) -> bytes:
-    """Return what tells an array from one of another shape or dtype, or with any other bit.
+    """Return a fingerprint of an array: its shape, its dtype and every bit; of a large one a digest of the bytes.
 
-    These are its bytes, or of a large one a digest of them, behind its shape and dtype: a call can reshape in place
-    what it was handed.
+    Shape and dtype are part of it, for a call can reshape in place what it was handed.
     """
     kind = f"{array.shape} {array.dtype.str} ".encode()
     if array.nbytes <= _LARGEST_KEPT:
@@ -56,7 +55,7 @@ class _Call(NamedTuple):
 
 @dataclass
 class HandedOut:
-    """What an implementation returned last, in each dtype of each operation, and in each set of shapes.
+    """The last outputs of an implementation, in each dtype of each operation, and in each set of shapes.
 
     Buffers are often kept by dtype and shape, so that only a call with both the same writes over them.
     """
@@ -66,20 +65,10 @@ class HandedOut:
     def overwritten(
         self, request: Request, returned: Mapping[str, NDArray[Any]], held: Mapping[str, NDArray[Any]]
     ) -> tuple[str, ...]:
-        """Return which outputs of earlier calls do not hold any more what they held, and remember those of this call.
+        """Return which outputs of earlier calls have changed (convention ``outputs``), and remember those of this call.
 
-        Parameters
-        ----------
-        request
-            The call that was answered.
-        returned
-            Its outputs, in the memory in which they were returned. Nobody but the implementation may hold them beside.
-        held
-            Copies of them.
-
-        Notes
-        -----
-        The convention ``outputs``.
+        Nobody but the implementation may hold the `returned` arrays too: references to them are counted. `held` are
+        copies.
         """
         # An array that nobody else can reach cannot be written over: most need not be kept, nor compared. One that lies
         # in the memory of an input is the caller's, who may write over it.
@@ -97,9 +86,9 @@ class HandedOut:
             names = call.overwritten()
             found.update(dict.fromkeys(names))
             if names:
-                self._last.pop(call.of_shapes, None)  # told once
+                self._last.pop(call.of_shapes, None)  # reported once
         if reachable:
-            # What was remembered first is forgotten first.
+            # The oldest is forgotten first.
             self._last.pop(of_shapes, None)
             self._last[of_dtype] = self._last[of_shapes] = _Call(of_shapes, reachable, held)
             while len(self._last) > _MOST:

@@ -38,29 +38,10 @@ _OURS = "attnspec"
 
 
 class InProcessImplementation:
-    """Python software under test.
+    """Python software under test: a module or instance `holder` of callables named after operations.
 
-    Parameters
-    ----------
-    holder
-        A module or an instance that holds callables named after operations.
-    adapter
-        How it was reached, for messages and reports.
-    renames
-        Contract argument to the implementation's own name for it.
-    tensors
-        The tensors that it takes and returns; NumPy's arrays where None.
-    layout
-        The layout in which it is asked; the one that it declares if None. Operations may have other arguments there.
-    backward
-        How it comes to backward passes that it does not hold, one of those that
-        :data:`attnspec.targets.differentiating.BACKWARD` lists;
-        not at all where None.
-
-    Raises
-    ------
-    TargetError
-        If it holds no operation, or one that cannot be called as the contract says.
+    `renames` has the contract's name first; a `layout` of None is the declared one, `tensors` of None are NumPy's.
+    TargetError if it holds no operation, or one that cannot be called as the contract says.
     """
 
     def __init__(
@@ -82,7 +63,7 @@ class InProcessImplementation:
                 f"{adapter} holds none of the operations ({', '.join(OPERATIONS)}). {_hint(holder, adapter)}"
             )
         declared = read_attribute(holder, "layout", adapter)
-        # What has that name and is no string is something else.
+        # An attribute of that name that is no string is something else.
         declared = _layout(declared, adapter) if isinstance(declared, str) else None
         asked_in, self._operations = layout or declared, OPERATIONS
         if asked_in is not None:
@@ -119,7 +100,7 @@ class InProcessImplementation:
         listed = {name: repr(request.attributes[name]) for name in lists}
         limit = sys.getrecursionlimit()
         try:
-            # Without a context where there are no tensors: who traces a call steps into the function and nothing else.
+            # Without a context where there are no tensors: a debugger then steps into the function and nothing else.
             if self._tensors is None:
                 returned = signature.call(function, arguments)
             else:
@@ -138,7 +119,7 @@ class InProcessImplementation:
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
-        del returned  # who holds an array from now on is the implementation
+        del returned  # from now on only the implementation may hold an array
         if isinstance(answer, Outputs):
             held = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
             changed = (
@@ -162,13 +143,7 @@ class InProcessImplementation:
 
 
 def read_attribute(holder: object, name: str, adapter: str) -> Any:
-    """Return an attribute of an adapter, or None where it has none.
-
-    Raises
-    ------
-    TargetError
-        If reading it raises, as a property may.
-    """
+    """Return an attribute of an adapter, or None; TargetError if reading it raises, as a property may."""
     try:
         return getattr(holder, name, None)
     except KeyboardInterrupt:
@@ -199,10 +174,10 @@ def _signatures(
     renames: Mapping[str, str],
     adapter: str,
 ) -> tuple[dict[str, Signature], dict[str, str]]:
-    """Return how each function is called, and why those cannot be that only share an operation's name.
+    """Return how each function is called, and why not for those that only share an operation's name.
 
-    A part of somebody's attention may well be called ``softmax`` in a file and be none. Where nothing else can be
-    called it is what was meant, and so it is in an object that was made to be tried: there the error is raised.
+    A part of somebody's attention may well be called ``softmax`` in a file and be none. The error is raised where
+    nothing else can be called, and in an object that was made to be tried: there it was meant.
     """
     found: dict[str, Signature] = {}
     unfit: dict[str, TargetError] = {}

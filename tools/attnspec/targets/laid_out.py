@@ -1,4 +1,4 @@
-"""The layouts that an implementation may have, by name. What they mean for an operation is for its family to say."""
+"""Layouts of an implementation, by name; their meaning for an operation is with its family."""
 
 from __future__ import annotations
 
@@ -21,25 +21,10 @@ if TYPE_CHECKING:
 
 
 def laid_out(implementation: Implementation, layout: str) -> Implementation:
-    """Give an implementation of another layout the contract's.
+    """Give an implementation of another layout the contract's; tensors that it cannot hold are `Declined`.
 
-    Parameters
-    ----------
-    implementation
-        Software whose tensors have the axes that `layout` names.
-    layout
-        One of :data:`attnspec.contract.LAYOUTS`, perhaps with settings. An operation whose family has no such layout
-        is passed on as it is.
-
-    Returns
-    -------
-    Implementation
-        One that takes and gives tensors as the contract has them. What the layout cannot hold is `Declined`.
-
-    Raises
-    ------
-    UsageError
-        If there is no such layout, or it has no such setting.
+    `layout` is one of :data:`attnspec.contract.LAYOUTS`, perhaps with settings; UsageError if there is no such layout
+    or setting. An operation whose family has no such layout is passed on as it is.
     """
     name, settings = read_layout(layout)
     if not any(name in family_called(family).layouts for family in FAMILIES):
@@ -69,8 +54,8 @@ def features_first(target: object) -> Implementation:
     Returns
     -------
     Implementation
-        One that takes and gives tensors as the contract has them. It is called once for each batch entry, and once
-        for each head where it has no head axis; grouped heads are `Declined`.
+        Takes and gives tensors in the contract's layout. It is called once for each batch entry, and once for each head
+        where it has no head axis; grouped heads are `Declined`.
 
     Raises
     ------

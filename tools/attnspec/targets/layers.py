@@ -1,4 +1,4 @@
-"""Layers around an implementation: what they pass on, what counts of what it declares, when it is given up."""
+"""Wrappers of an implementation: what they pass on, which declaration counts, when timeouts give it up."""
 
 from __future__ import annotations
 
@@ -19,28 +19,22 @@ TIMEOUTS_IN_A_ROW = 3
 """After so many the rest is not run, where the user does not say."""
 
 _UNDECLARED = ("float64",)
-"""The dtypes of who declares none."""
+"""The dtypes of an implementation that declares none."""
 
 
 class GaveUpError(Exception):
-    """The implementation is not asked any more, because it timed out too often in a row."""
+    """The implementation is not called any more, because it timed out too often in a row."""
 
 
 class Wrapped:
-    """An implementation that passes on all it is asked; a subclass says what it does otherwise.
-
-    Parameters
-    ----------
-    implementation
-        The software under test.
-    """
+    """Wrapper that passes every request on to an implementation; a subclass says what it does otherwise."""
 
     def __init__(self, implementation: Implementation) -> None:
         self._implementation = implementation
 
     @property
     def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
+        """The implementation's declaration."""
         return self._implementation.declaration
 
     def run(self, request: Request) -> Answer:
@@ -61,15 +55,7 @@ class Wrapped:
 
 
 class Declaring(Wrapped):
-    """An implementation of which something else counts than it says about itself.
-
-    Parameters
-    ----------
-    implementation
-        The software under test.
-    declaration
-        What counts.
-    """
+    """An implementation with another declaration than its own."""
 
     def __init__(self, implementation: Implementation, declaration: Declaration) -> None:
         super().__init__(implementation)
@@ -77,18 +63,12 @@ class Declaring(Wrapped):
 
     @property
     def declaration(self) -> Declaration:
-        """What counts of what the implementation says about itself."""
+        """The declaration that counts."""
         return self._declaration
 
 
 def lacking(implementation: Implementation, target: Target) -> Implementation:
-    """Declare what the user says that an implementation lacks, beside what it declares itself.
-
-    Raises
-    ------
-    UsageError
-        If there is no such capability.
-    """
+    """Declare the capabilities that the user says are lacking, beside those declared; UsageError if unknown."""
     if not target.without:
         return implementation
     capabilities.check(target.without, said_by="The command")
@@ -98,16 +78,10 @@ def lacking(implementation: Implementation, target: Target) -> Implementation:
 
 
 def held_to_others(implementation: Implementation, target: Target, dtypes: Collection[str]) -> Implementation:
-    """Hold an implementation to no conventions of its own choice, and ask it in some dtypes alone.
+    """Hold an implementation to no conventions of its own choice, and call it in some dtypes alone.
 
-    Of what comes with attnspec is known what it does; anything else could declare that what it gives is right.
-
-    Parameters
-    ----------
-    implementation, target
-        The software under test. One that names no dtypes is asked in all of these.
-    dtypes
-        The dtypes of its user.
+    The built-in ones keep their conventions, for it is known what they do; anything else could declare its own results
+    right. An implementation that declares no dtypes is called in all of these.
     """
     declared = implementation.declaration
     offered = tuple(dtypes) if declared.dtypes == _UNDECLARED else declared.dtypes
@@ -117,15 +91,7 @@ def held_to_others(implementation: Implementation, target: Target, dtypes: Colle
 
 
 class Timeouts(Wrapped):
-    """An implementation that is asked until it has timed out some times in a row.
-
-    Parameters
-    ----------
-    implementation
-        The software under test, in a process that can be timed.
-    timeouts
-        How many timeouts in a row are the last.
-    """
+    """An implementation, in a process that can be timed, that is given up after `timeouts` timeouts in a row."""
 
     def __init__(self, implementation: Implementation, timeouts: int) -> None:
         super().__init__(implementation)
@@ -133,13 +99,7 @@ class Timeouts(Wrapped):
         self._in_a_row = 0
 
     def run(self, request: Request) -> Answer:
-        """Answer one request.
-
-        Raises
-        ------
-        GaveUpError
-            If the last ones all timed out.
-        """
+        """Answer one request; GaveUpError if the last ones all timed out."""
         if self._in_a_row >= self._timeouts:
             raise GaveUpError
         answer = self._implementation.run(request)
@@ -148,5 +108,5 @@ class Timeouts(Wrapped):
 
 
 def patient(implementation: Implementation, target: Target, timeouts: int | None) -> Implementation:
-    """Give an implementation up that times out; what runs in this process cannot."""
+    """Give an implementation up after timeouts in a row; one that runs in this process cannot be timed."""
     return implementation if target.is_imported else Timeouts(implementation, timeouts or TIMEOUTS_IN_A_ROW)

@@ -43,25 +43,25 @@ def load(target: object, **options: Unpack[LoadOptions]) -> Implementation:
     Parameters
     ----------
     target
-        A built-in name, an installed adapter's name, ``package.module``, ``package.module:attribute``,
-        ``./file.py``, ``./file.py:attribute``; or, from Python, a module, an instance, a class, a callable. An
-        implementation that is loaded already is returned as it is.
+        A built-in name, an installed adapter's name, ``package.module``, ``package.module:attribute``, ``./file.py``,
+        ``./file.py:attribute``; or, from Python, a module, an instance, a class, a callable. A loaded implementation is
+        returned as it is.
     bare_operation
         The operation for which a single function stands (``--as``).
     renames
         Contract argument to the implementation's own name for it.
     device
-        Where it is to run, in its own words, such as ``"cuda"``; None leaves it to the implementation. It is passed
-        to a class or a factory that has an argument `device`, and its tensors are handed over there.
+        Where it is to run, in its own words, such as ``"cuda"``; None leaves it to the implementation. It is passed to
+        a class or a factory that has an argument `device`, and its tensors are handed over there.
     tensors
-        The library whose tensors it takes and returns, one of :data:`attnspec.tensors.TENSORS`; where None,
-        what the implementation declares, else NumPy's arrays.
+        The library whose tensors it takes and returns, one of :data:`attnspec.tensors.TENSORS`; if None, the declared
+        one, else NumPy's arrays.
     layout
-        The layout in which it is going to be asked, over the one that it declares. It is passed to a class or a
-        factory that has an argument `layout`.
+        The layout in which it is called, over the declared one. It is passed to a class or a factory that has an
+        argument `layout`.
     backward
         How it comes to backward passes that it does not hold, one of
-        :data:`attnspec.targets.differentiating.BACKWARD`; where None, what it declares, else not at all.
+        :data:`attnspec.targets.differentiating.BACKWARD`; if None, as declared, else not at all.
 
     Raises
     ------
@@ -76,10 +76,7 @@ def load(target: object, **options: Unpack[LoadOptions]) -> Implementation:
 def loaded(target: Target) -> Implementation:
     """Return the implementation that a target of Python names or is, in this process.
 
-    Raises
-    ------
-    TargetError
-        If it cannot be found, imported or used, or takes no device.
+    Raises TargetError if it cannot be found, imported or used, or takes no device.
     """
     python = target.python
     if isinstance(python, Implementation):
@@ -119,7 +116,7 @@ def _holder(found: object, adapter: str, told: Mapping[str, str]) -> object:
 
 
 def _declared_word(holder: object, name: str, adapter: str) -> str | None:
-    """Return the word that is declared under a name; what has that name and is no string is something else."""
+    """Return the string that is declared under a name; None for anything else of that name."""
     declared = None if isinstance(holder, Implementation) else read_attribute(holder, name, adapter)
     return declared if isinstance(declared, str) else None
 
@@ -139,7 +136,7 @@ def _made(found: Callable[..., object], adapter: str, told: Mapping[str, str]) -
 
 
 def _takes(argument: str, factory: object) -> bool:
-    """Tell whether something is a class or a function, not an operation itself, that has an argument of that name."""
+    """Return whether something is a class or a function, not an operation itself, that has an argument of that name."""
     if not callable(factory) or isinstance(factory, ModuleType):
         return False
     try:
@@ -180,13 +177,7 @@ def _bare(found: object, adapter: str, operation: str, module: ModuleType | None
 
 
 def locate(target: str) -> tuple[object, ModuleType | None]:
-    """Return what a target names, and the module in which it was found where it is a part of one.
-
-    Raises
-    ------
-    TargetError
-        If it cannot be found or imported.
-    """
+    """Return what a target names, and the module of which it is a part; TargetError if not found or imported."""
     if target in BUILT_IN:
         place, _, attribute = BUILT_IN[target].partition(":")
         return _part(_import(place, target), attribute, target)
@@ -246,10 +237,10 @@ def _import(module: str, target: str) -> ModuleType:
 
 
 class _AsItStands(SourceFileLoader):
-    """A loader that compiles the file at each import, and leaves no bytecode beside it.
+    """Source loader that compiles the file at each import, and leaves no bytecode beside it.
 
-    Python holds bytecode for current as long as the source's second of writing and length stay the same, and would
-    run what was there before a quick edit.
+    Python takes bytecode for current while the source's second of writing and length stay the same, and would run the
+    old code after a quick edit.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -282,7 +273,7 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
             hint = ". It belongs to a package: name it as a module, package.module, from the folder above the package."
         raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}{hint}") from None
     finally:
-        # What stays behind must be whole: the next import of that name would take it without a look.
+        # A module that stays behind must be whole: the next import of that name would take it without a look.
         if previous is not None:
             sys.modules[name] = previous
         elif not loaded:
@@ -319,7 +310,7 @@ def _entry_point(target: str) -> object | None:
 
 
 def _where(error: BaseException) -> str:
-    """Return the error's own words, with the place."""
+    """Return the error's own words, with its position."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         file = f" of {Path(error.filename).name}" if error.filename else ""
         return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"

@@ -1,4 +1,4 @@
-"""A target: what is validated and how it is reached, as one value that is made here, and written down here."""
+"""Target: what is validated and how it is reached, as one value, read from options and written into reports here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 For = Literal["python", "process"]
-"""What an option is for alone: a target of Python, or one that is talked to in a process of its own."""
+"""The one kind of target that an option is for: of Python, or talked to in a process of its own."""
 
 _OPTIONS = {"operation": "as", "renames": "rename", "show_stderr": "stderr"}
 """Fields whose option has another name."""
@@ -27,40 +27,10 @@ _FOR_A_PROCESS: Mapping[str, Any] = {"alone": "process"}
 
 @dataclass(frozen=True)
 class Target:
-    """What is validated, and how it is reached. The order of fields is that of a report's ``invocation``.
+    """What is validated, and how it is reached; the order of fields is that of a report's ``invocation``.
 
-    Attributes
-    ----------
-    python, command
-        A target of Python, which is what :func:`attnspec.load` takes; or a program that speaks the process protocol.
-    operation
-        The operation for which a bare function stands.
-    layout
-        The layout in which it is asked, over the one that it declares.
-    renames
-        Its own argument name to the contract's.
-    device
-        Where it is to run.
-    tensors
-        The library whose tensors it takes and returns, over the one that it declares.
-    backward
-        How it comes to backward passes that it does not hold, over what it declares.
-    isolate
-        Whether a target of Python runs in a process of its own.
-    timeout
-        Seconds for each call; a target of Python then runs in a process of its own.
-    without
-        Capabilities that it does not offer, beside those that it declares.
-    start_timeout
-        Seconds for the start of a process.
-    show_stderr, transcript
-        Whether what a process prints to its stderr is shown, and the file into which all is written that is said to it
-        and by it.
-
-    Raises
-    ------
-    UsageError
-        If a name is to stand for an argument that no operation has.
+    `python` is an argument of :func:`attnspec.load`, `command` a program. `renames` has its own name first. Timeouts
+    are in seconds; `timeout`, of one call, isolates too. `without` adds to the declared capabilities.
     """
 
     python: object = None
@@ -79,7 +49,7 @@ class Target:
     transcript: Path | None = field(default=None, metadata=_FOR_A_PROCESS)
 
     def __post_init__(self) -> None:
-        """Refuse names of arguments that no operation has."""
+        """Refuse names of arguments that no operation has, by UsageError."""
         everywhere = (OPERATIONS, *IN_LAYOUT.values()) if self.renames else ()
         known = {argument for there in everywhere for operation in there.values() for argument in operation.arguments}
         for own, argument in self.renames.items():
@@ -91,7 +61,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Name of the target in messages."""
         return str(self.command if self.python is None else self.python)
 
     @property
@@ -106,7 +76,7 @@ class Target:
 
     @property
     def said(self) -> dict[str, Any]:
-        """What results depend on beside a target of Python itself, by field."""
+        """Fields that results depend on beside a target of Python itself."""
         names = [each.name for each in fields(self) if each.metadata.get("alone") != "process"]
         return {name: getattr(self, name) for name in names if name != "python"}
 
@@ -138,20 +108,10 @@ def option_of(name: str) -> str:
 
 
 def target_of(python: object, given: Mapping[str, Any]) -> Target:
-    """Make a target of what was said about it.
+    """Make a target from options or keywords: fields of `Target` by name, None for those not given.
 
-    Parameters
-    ----------
-    python
-        A target of Python, or None.
-    given
-        Fields of `Target` by name, as options or keywords have them: None for what was not said, ``K=V`` texts or a
-        mapping for `renames`, and one text or several for `without`, each with perhaps several words.
-
-    Raises
-    ------
-    UsageError
-        If a text cannot be read, or a name is to stand for an argument that no operation has.
+    `renames` is ``K=V`` texts or a mapping; `without` one text or several, each with perhaps several words. Raises
+    UsageError if a text cannot be read, or a name is to stand for an argument that no operation has.
     """
     said = {name: value for name, value in given.items() if value is not None}
     if "renames" in said:
@@ -164,7 +124,7 @@ def target_of(python: object, given: Mapping[str, Any]) -> Target:
 
 def invocation_fields(target: Target) -> dict[str, Any]:
     """Return what a report keeps of a target, by option: of a program that it is one, for its words are elsewhere."""
-    # What it is without stands among what the implementation declares.
+    # The capabilities it lacks stand in the implementation's declaration.
     said = {name: value for name, value in target.said.items() if name != "without"}
     said["command"] = target.command is not None
     return {option_of(name).removeprefix("--"): value for name, value in said.items()}
@@ -181,13 +141,7 @@ def loading_words(target: Target) -> list[str]:
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Read ``K=V`` options; several may stand in one text, with commas between them.
-
-    Raises
-    ------
-    UsageError
-        If one has no equals sign.
-    """
+    """Read ``K=V`` options, several in one text with commas between them; UsageError if one has no equals sign."""
     found: dict[str, str] = {}
     for text in words(texts):
         name, sign, value = text.partition("=")
@@ -198,7 +152,7 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def words(texts: Sequence[str]) -> tuple[str, ...]:
-    """Read words that may stand several in one text, with commas between them."""
+    """Read words, several in one text with commas between them."""
     return tuple(word for text in texts for word in text.replace(" ", "").split(",") if word)
 
 

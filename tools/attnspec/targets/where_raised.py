@@ -1,4 +1,4 @@
-"""Where in a user's own file an exception arose."""
+"""Position of an exception in a user's own file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OURS = ("attnspec", "attnspec_mistakes", "attnspec_reference")
 def place_of(error: BaseException) -> str:
     """Return " (line N of FILE)" for the innermost frame in a file of the user's own; empty where there is none.
 
-    Neither the standard library, nor what is installed, nor attnspec itself is the user's own.
+    The standard library, installed packages and attnspec itself are not the user's own.
     """
     place = ""
     for frame, line in walk_tb(error.__traceback__):
@@ -24,10 +24,7 @@ def place_of(error: BaseException) -> str:
 
 
 def beyond_attnspec(error: BaseException) -> TracebackType | None:
-    """Return the traceback of an exception from the first frame on that is not of attnspec; None where there is none.
-
-    A built-in implementation belongs to attnspec too.
-    """
+    """Return the traceback from the first frame on that is not of attnspec or a built-in implementation, or None."""
     place = error.__traceback__
     while place is not None and _package(place.tb_frame) in _OURS:
         place = place.tb_next

@@ -49,38 +49,35 @@ def validate(
 ) -> Report:
     """Validate an implementation against the golden cases.
 
-    The implementation runs in this process, unprotected: what ends the process ends the validation too. The command
-    line guards its runs.
+    The implementation runs in this process, unprotected: if it ends the process, it ends the validation too. The
+    command line guards its runs.
 
     Parameters
     ----------
     target
-        What to validate: a built-in name (``"torch"``), a module, an instance or a class that holds callables named
-        after operations, a string such as ``"package.module"`` or ``"./mine.py:MyAdapter"``, or, together with
-        `operation`, one function.
+        A built-in name (``"torch"``), a module, an instance or a class that holds callables named after operations, a
+        string such as ``"package.module"`` or ``"./mine.py:MyAdapter"``, or, together with `operation`, one function.
     dtypes
-        Dtypes to run in; those that the implementation declares if None.
+        Dtypes to run in; the declared ones if None.
     profile, select
         Profiles, and shell patterns of case ids, to run; everything if None.
     conventions
-        Conventions that the implementation follows, over those that it declares, such as
-        ``{"fully_masked_row": "nan"}``.
+        Conventions that the implementation follows, over the declared ones, such as ``{"fully_masked_row": "nan"}``.
     operation
         The operation for which a bare function stands.
     layout
-        One of the layouts, such as ``bshe`` or ``paged:page_size=16``, for an implementation that is laid out so; what
-        it declares if None.
+        One of the layouts, such as ``bshe`` or ``paged:page_size=16``; the declared one if None.
     renames
         The implementation's own argument name to the contract's: ``{"Q": "query"}``.
     device
         Where it is to run, for an implementation that takes one: ``"cuda"``.
     tensors
-        The library whose tensors it takes and returns: ``"torch"``, ``"jax"`` or ``"numpy"``; what it declares if None.
+        The library whose tensors it takes and returns: ``"torch"``, ``"jax"`` or ``"numpy"``; as declared if None.
     backward
         ``"autograd"`` has the gradients of its functions taken by the library of its tensors, and validates them, too;
-        what it declares if None.
+        as declared if None.
     without
-        Capabilities that it does not offer, beside those that it declares: ``("float_mask", "grouped_query")``.
+        Capabilities that it lacks, beside those declared: ``("float_mask", "grouped_query")``.
     fail_fast
         Stop at the first wrong result.
     probes
@@ -124,19 +121,8 @@ def run_and_report(
 ) -> Report:
     """Run the selected cases against an implementation and put everything into a report.
 
-    Parameters
-    ----------
-    suite, implementation, dtypes, conventions, fail_fast
-        As `attnspec.runner.run_suite` takes them.
-    probes
-        Whether an implementation that went wrong is called again, to measure what it computes.
-    invocation
-        How the implementation was reached, for the report.
-
-    Raises
-    ------
-    UsageError
-        If a dtype or a convention is unknown.
+    `probes` calls an implementation that went wrong again, to measure what it computes; the rest is as in
+    `attnspec.runner.run_suite`. Raises UsageError if a dtype or a convention is unknown.
     """
     conventions = conventions or {}
     results = run_offered(suite, implementation, dtypes=dtypes, conventions=conventions, fail_fast=fail_fast)
@@ -161,19 +147,9 @@ def run_offered(
     share: Share | None = None,
     known: Callable[[Run], Result | None] | None = None,
 ) -> tuple[Result, ...]:
-    """Run the selected cases that concern an implementation.
+    """Run the selected cases that concern an implementation, or the given share of them.
 
-    Parameters
-    ----------
-    suite, implementation, dtypes, conventions, fail_fast, follower, known
-        As `attnspec.runner.run_suite` takes them.
-    share
-        Which part of the cases is run; all of them if None.
-
-    Raises
-    ------
-    UsageError
-        If a dtype or a convention is unknown.
+    The arguments are those of `attnspec.runner.run_suite`. Raises UsageError if a dtype or a convention is unknown.
     """
     check_asked(dtypes, conventions)
     offered = offered_part(suite, implementation.declaration.operations).suite
@@ -199,26 +175,10 @@ def make_report(
     not_run: int | None = None,
     ended_early: EndedEarly | None = None,
 ) -> Report:
-    """Put the results of a run into a report, with what explains the failures.
+    """Put the results of a run into a report, with an explanation of the failures.
 
-    Parameters
-    ----------
-    suite
-        The selected cases.
-    declaration
-        What the implementation says about itself.
-    results
-        What came of them.
-    conventions
-        Conventions that the command asked for, over those that are declared.
-    measured
-        What probes brought; None where there were none.
-    invocation
-        How the implementation was reached.
-    not_run
-        How many (case, dtype) have no result, for a run that ended early.
-    ended_early
-        Why it did.
+    `conventions` are those that the command requests, over the declared ones; `not_run` is the number of (case, dtype)
+    without a result in a run that ended early, for the reason `ended_early`.
     """
     left_out = offered_part(suite, declaration.operations).left_out
     diagnosis: tuple[Diagnosis, ...] = ()
@@ -263,14 +223,9 @@ def check_operation(operation: str) -> None:
 def measured_of(
     implementation: Implementation, results: tuple[Result, ...], found: Callable[[Law, int], None] | None = None
 ) -> Measured | None:
-    """Call an implementation again that went wrong, and return what it computes; None where nothing did.
+    """Call a failing implementation, still open, again; return what it computes, or None where nothing failed.
 
-    Parameters
-    ----------
-    implementation, results
-        As it was run, still open, and what came of it.
-    found
-        Told of each law as soon as it is there, and of how many calls there were until then.
+    `found` gets each law as soon as it is there, with the number of calls until then.
     """
     if not any(result.is_wrong for result in results):
         return None
@@ -278,7 +233,7 @@ def measured_of(
 
 
 def environment() -> dict[str, str]:
-    """Return what the harness ran on."""
+    """Return the versions and machine that the harness ran on."""
     import numpy as np
 
     return {

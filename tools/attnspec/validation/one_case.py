@@ -1,4 +1,4 @@
-"""One golden case in the hands of somebody who writes a test of his own.
+"""One golden case for a test of the user's own.
 
 >>> import attnspec
 >>> case = attnspec.case("core/plain")
@@ -43,10 +43,10 @@ def case(
     Parameters
     ----------
     case_id
-        Its id, such as ``core/plain``; ``attnspec list`` shows them all. Or the recipe of a draw.
+        Its id, such as ``core/plain``; ``attnspec list`` shows them all. Or the recipe of a random case.
     dtype
-        The dtype of the inputs, for which the tolerance holds; float64, or that of the draw, if None. It does not
-        matter for a case without floats.
+        The dtype of the inputs, for which the tolerance holds; float64, or that of the random case, if None. It does
+        not matter for a case without floats.
     conventions
         Conventions that the implementation follows, where they are not the normative ones.
     golden
@@ -68,13 +68,7 @@ def case(
 
 
 def run_of(found: Case, dtype: str, conventions: Mapping[str, str]) -> Run:
-    """Return the run of a case in a dtype, for an implementation that offers whatever it needs.
-
-    Raises
-    ------
-    UsageError
-        If the case is not offered in that dtype.
-    """
+    """Return the run of a case, for an implementation with every capability; UsageError if not offered in the dtype."""
     dtype = dtype if found.dtypes else ANY
     if dtype not in found.runs:
         raise UsageError(f"{found.id} is not offered in {dtype}; it is in {', '.join(found.dtypes)}.")
@@ -89,7 +83,7 @@ class OneCase:
     Parameters
     ----------
     run
-        The case, with what it owes.
+        The case, with its expected results.
     """
 
     def __init__(self, run: Run) -> None:
@@ -102,7 +96,7 @@ class OneCase:
 
     @property
     def title(self) -> str:
-        """What it is about, in one line."""
+        """Its subject, in one line."""
         return self._run.case.title
 
     @property
@@ -122,7 +116,7 @@ class OneCase:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What to call it with beside them, as plain Python values; what is left out has its default."""
+        """Arguments beside the inputs, as plain Python values; one that is left out has its default."""
         return dict(request_of(self._run).attributes)
 
     @property
@@ -151,12 +145,12 @@ class OneCase:
         return self._run.expected.reason if isinstance(self._run.expected, MustRefuse) else None
 
     def check(self, returned: object) -> None:
-        """Raise `AssertionError`, which shows the telling elements, if what an implementation returned is wrong.
+        """Raise `AssertionError`, which shows the wrong elements, if what an implementation returned is wrong.
 
         Parameters
         ----------
         returned
-            What came of calling it with `arguments`: the first output, a tuple in the order of the operation's page,
+            The return value of a call with `arguments`: the first output, a tuple in the order of the operation's page,
             or outputs by name.
         """
         __tracebackhide__ = True  # pytest then shows the line of the caller
