@@ -61,15 +61,7 @@ _WORDS = {
 
 
 def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
-    """Return which keys were attended, where they are others than those owed: all laws that give them.
-
-    Parameters
-    ----------
-    reading
-        The weights.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return the laws that all give the keys that were attended, where these are others than the expected ones."""
     probe = reading.probe
     fill = from_fill(reading, dtype)
     differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]

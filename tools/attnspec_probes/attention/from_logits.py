@@ -36,15 +36,7 @@ _ABOUT_CAP = ("mask capped", "distance capped", "all capped", "capped before sca
 
 
 def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what logits are made of, where they are others than those owed: all laws that give them.
-
-    Parameters
-    ----------
-    reading
-        The weights.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return the laws that all give the logits that were measured, where these are others than the expected ones."""
     probe = reading.probe
     rows = _telling(reading, dtype)
     if rows is None:

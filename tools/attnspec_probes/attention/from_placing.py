@@ -28,16 +28,9 @@ _MOVING = {"past_key", "causal_alignment"}
 
 
 def is_general(probe: Probe, asking: Asking, dtype: str) -> bool | None:
-    """Tell whether a call goes wrong, too, with something else in the place of the one thing that positions place.
+    """Return whether a minimal failing call fails, too, with another argument instead of its one that positions decide.
 
     None where it has none or several of them.
-
-    Parameters
-    ----------
-    probe
-        A call that goes wrong, and with fewer arguments does not.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
     """
     needed = [name for name in _PLACED if name in probe.arguments]
     if len(needed) != 1:

@@ -26,17 +26,7 @@ _SAME = 1e-4
 
 
 def from_scale(factor: float, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return laws of the factor of the scores, from one call in which it is wrong, the most general first.
-
-    Parameters
-    ----------
-    factor
-        The factor that was measured.
-    probe
-        The call.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return laws of the factor of the scores, measured in one call in which it is wrong, the most general first."""
 
     def measured(of: Probe, wider: int = 0) -> float | None:
         return _factor_of(of, asking, dtype, wider)

@@ -25,20 +25,9 @@ UNREAD = "unread"
 
 @dataclass(frozen=True)
 class Finding:
-    """What one call told.
+    """A finding of one call: its subject, clauses that are or may be broken, and a sentence; `parameters` were fitted.
 
-    Attributes
-    ----------
-    kind
-        What it is about.
-    clauses
-        The clauses that it breaks, or those that it may break.
-    sentence
-        What is computed, and what is owed.
-    parameters
-        What was fitted, by name.
-    output
-        Gives the output of any call by the law, None where it says nothing of that call; None where it says it of none.
+    `output` gives the output of any call by the law, None where it says nothing of that call; None where it never does.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Which keys queries attended, and which they should have.
+"""Key sets: which keys queries attended, and which they should have.
 
 Weights show it, and so does the output of a key-set probe: a case whose scores are all 0 and whose values are rows of
 the identity, so that the output holds the weights themselves.
@@ -32,15 +32,7 @@ _LARGEST_SCORE = 10.0
 
 
 def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets | None:
-    """Return which keys were attended and which should have been (B, H, Sq, Sk), or None where that does not show.
-
-    Parameters
-    ----------
-    case, dtype
-        The run.
-    got
-        What came back.
-    """
+    """Return which keys were attended and which should have been (B, H, Sq, Sk); None where outputs do not show it."""
     golden = case.golden(dtype)
     if case.operation == "causal_mask":
         return _sets_of_mask(got["output"], golden["output"])

@@ -19,13 +19,7 @@ _AXES = 4
 
 
 def needs(case: Case) -> frozenset[str]:
-    """Return the capabilities that a case of attention needs, of those that the contract lists.
-
-    Parameters
-    ----------
-    case
-        Any case; also one that must be refused, the ranks of which do not fit each other.
-    """
+    """Return the contract's capabilities that a case of attention needs; one to be refused may have unfit ranks."""
     inputs, attributes = case.inputs, case.attributes
     # What is generated is not drawn to look at it; it is never quantized.
     generated: Mapping[str, Generated] = inputs.generated if isinstance(inputs, Inputs) else {}

@@ -20,16 +20,9 @@ _CONVENTION = "half_precision_overflow"
 
 
 class RotationBound(Tolerance):
-    """Values and tolerances of rotated features, and which of them an overflow of a product reaches.
+    """Values and tolerances of rotated features (B, H, S, E), and which of them an overflow of a product reaches.
 
-    Parameters
-    ----------
-    output
-        The rotated features (B, H, S, E).
-    products
-        The larger product of each of them, without its sign (same); 0 for features that stay.
-    precision
-        Unit roundoffs of the runs.
+    `products` holds the larger absolute product of each; 0 for features that stay.
     """
 
     def __init__(self, output: Estimate, products: NDArray[Any], precision: Precision) -> None:

@@ -18,17 +18,7 @@ _SAME = {"float64": 1e-9, "float32": 1e-4}
 
 
 class HeadMap(NamedTuple):
-    """A map of query heads to key heads.
-
-    Attributes
-    ----------
-    of
-        What is read so: ``keys``, ``values``, or ``keys and values``.
-    heads
-        The key head of each query head.
-    rule
-        The map in words, where a rule gives it.
-    """
+    """A map of query heads to key heads, `of` ``keys``, ``values`` or ``keys and values``, with its rule if any."""
 
     of: str
     heads: tuple[int, ...]

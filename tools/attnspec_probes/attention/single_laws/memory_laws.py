@@ -27,16 +27,9 @@ def asked_again(start: Start, asking: Asking) -> bool:
 
 
 def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
-    """Tell whether a call is right at extents never used, and wrong when they come again with something changed.
+    """Return whether a case that fails again is right at extents never used, and wrong there once something is changed.
 
-    Parameters
-    ----------
-    start
-        A failing case, which goes wrong when it is asked again.
-    asking
-        The black box.
-    place
-        Which extents are taken; those of another place were used.
+    `place` is an index into the extents; those of other indices were used.
     """
     fresh = resized(start.probe, *_EXTENTS[place])
     if fresh.fails(asking, start.dtype):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 OPERATION = "scaled_dot_product_attention"
 
 _ERRORS = {"float64": 1e-11, "float32": 2e-5, "bfloat16": 4e-2, "float16": 6e-3}
-"""How far a right result may lie from ours, in units of the largest value and of the largest logit: hundreds of
-roundings, for probes are small and moderate. A number of float32 in a float64 result lies a thousand times beyond."""
+"""Error of a right result, in units of the largest value and of the largest logit: hundreds of roundings, for probes
+are small and moderate. A number of float32 in a float64 result lies a thousand times beyond."""
 
 _LARGEST_LOGIT = 30.0
 """Logits beyond it give weights that tell little, and exponentials that narrow dtypes do not hold."""
@@ -30,15 +30,7 @@ _LARGEST_LOGIT = 30.0
 
 @dataclass(frozen=True)
 class Probe:
-    """One call.
-
-    Attributes
-    ----------
-    inputs
-        Arrays by name, in float64, bool or int64.
-    attributes
-        Attributes by name.
-    """
+    """One call; its inputs are in float64, bool or int64."""
 
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]

@@ -28,17 +28,7 @@ _SMALLEST = 1e-290
 
 @dataclass(frozen=True)
 class TotalLaw:
-    """What stands in the place of the total.
-
-    Attributes
-    ----------
-    name
-        Such as ``added mass``.
-    parameters
-        What was fitted, by name.
-    weights
-        Gives the weights of any probe by the law; None where it says nothing of it.
-    """
+    """A law of the total, such as ``added mass``: the weights of any probe; None where it says nothing of that one."""
 
     name: str
     parameters: Mapping[str, float | str]
@@ -65,16 +55,9 @@ def _gives(law: TotalLaw, reading: Reading, dtype: str) -> bool:
 
 
 def fill_laws(reading: Reading, constraint: str | None, dtype: str) -> list[TotalLaw]:
-    """Return the laws by which excluded keys keep a share: their logits are one number, or are moved by one.
+    """Return laws by which excluded keys keep a share: their logits are one number, or are moved by one.
 
-    Parameters
-    ----------
-    reading
-        The weights.
-    constraint
-        The constraint whose keys keep it; None for all keys that are excluded.
-    dtype
-        The dtype in which was asked.
+    The keys are those that `constraint` excludes; None for all that are excluded.
     """
     probe, weights = reading.probe, reading.weights
     beyond = _kept(probe, constraint) & probe.live[..., np.newaxis] & (weights > 0)

@@ -175,17 +175,7 @@ def _check_ranks(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) ->
 
 
 def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
-    """Return what the function returned, its output without rows that do not count, and rounded where it was widened.
-
-    Parameters
-    ----------
-    returned
-        An output, or a mapping of outputs.
-    padding
-        Queries (B, 1, Sq) beyond their length; None where there are none.
-    dtype
-        What to round to; None for not at all.
-    """
+    """Return an output, or a mapping of them, with `padding` (B, 1, Sq) cleared, rounded to `dtype` unless None."""
     if padding is None and dtype is None:
         return returned
     outputs = dict(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else {"output": returned}
@@ -197,13 +187,7 @@ def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[
 
 
 class _Plain:
-    """The plain function, and what its signature takes.
-
-    Raises
-    ------
-    TargetError
-        If it demands an argument that it cannot be given.
-    """
+    """The plain function and what its signature takes; `TargetError` if it demands an argument that nothing gives."""
 
     def __init__(self, attend: Callable[..., Any], alignment: str, tensors: str) -> None:
         self._attend, self._alignment = attend, alignment

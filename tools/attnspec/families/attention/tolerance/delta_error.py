@@ -1,4 +1,4 @@
-"""What `delta` may be off by: the mean, in each row, of the products of gradient and values.
+"""Error of `delta`: the mean, in each row, of the products of gradient and values.
 
 It is summed over the keys, each product with its weight, or over the features of gradient and output. The output is
 rounded to the dtype of the run where it is given, and where a forward pass stored it.
@@ -29,22 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeltaError:
-    """What goes into the mean of a row, and what it carries.
+    """The mean of each row and its error: `weights`, their own `relative` error, and `products` (B, Hq, Sq, K).
 
-    Attributes
-    ----------
-    precision
-        Unit roundoffs of the run.
-    weights, relative
-        Weights (B, Hq, Sq, K) and the relative error of each by itself.
-    of_rows
-        Relative error that all weights of a row share (..., B, Hq, Sq, 1).
-    products
-        Products of gradient and values (B, Hq, Sq, K), with their error.
-    grad_output, value
-        Gradient of the output (B, Hq, Sq, Ev) and values (B, Hq, K, Ev).
-    terms, drift
-        How many keys each row has, and how far a sum over them may drift, relative to it.
+    `of_rows` (..., B, Hq, Sq, 1) is the relative error that a row's weights share; `terms` counts its keys, and `drift`
+    is how far a sum over them may drift, relative to it. `grad_output` (B, Hq, Sq, Ev) and `value` (B, Hq, K, Ev).
     """
 
     precision: Precision
