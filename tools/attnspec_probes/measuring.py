@@ -23,7 +23,7 @@ _LAWS: Mapping[str, str] = {"attention": "attnspec_probes.attention:laws"}
 """Family to the function that gives laws, from an implementation that may be called and all results of an operation."""
 
 _LEAST_SECONDS = 0.2
-"""What a run of a case or two leaves for probes."""
+"""The time that a run of a case or two leaves for probes."""
 
 
 def measured(

@@ -1,4 +1,4 @@
-"""The one place in which the harness looks a family up, and asks it what a case needs."""
+"""Lookup of a family, which the harness does here alone, and the capabilities that a case needs."""
 
 from __future__ import annotations
 

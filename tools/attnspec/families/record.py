@@ -1,4 +1,4 @@
-"""What a family brings: data about its operations, and pure functions over cases and arrays; nothing that runs."""
+"""The record of a family: data about its operations, and pure functions over cases and arrays; nothing that runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Owed(NamedTuple):
 
 
 class KeySets(NamedTuple):
-    """Which keys queries attended and which they should have, both (B, H, Sq, Sk)."""
+    """Keys that queries attended, and those that they should have, both (B, H, Sq, Sk)."""
 
     attended: NDArray[np.bool_]
     owed: NDArray[np.bool_]
@@ -82,10 +82,27 @@ class SampledToleranceModel(Protocol):
         precision: Precision,
         conventions: Mapping[str, str],
     ) -> Tolerance:
-        """Return values and tolerances of the elements of `sample`, each output's (N,), and the bounds elsewhere.
+        """Return values and tolerances of the elements of `sample`, each output's (N,), and bounds elsewhere.
 
-        Raises `ValueError` if the case cannot be bounded so. `sample` maps an output to flat indices, `precision` has
-        several runs, stacked; `inputs` are the same in every dtype, and generated ones are to be drawn in parts.
+        Parameters
+        ----------
+        operation
+            Name of the operation.
+        inputs
+            The inputs, which are the same in every dtype; generated ones are to be drawn in parts.
+        attributes
+            The attributes that the case states.
+        sample
+            Output name to the flat indices of its sampled elements.
+        precision
+            Unit roundoffs of several runs, stacked.
+        conventions
+            Every convention's choice for the operation.
+
+        Raises
+        ------
+        ValueError
+            If the case cannot be bounded so.
         """
         ...
 
@@ -103,7 +120,7 @@ def _no_sample(
 
 
 def _nothing(*_: Any) -> None:
-    """Say nothing: what a family does that has no such question."""
+    """Return nothing, for a family that has no such question."""
     return
 
 

@@ -38,7 +38,7 @@ _PLAIN = (
     "heads.grouped",
     "precision.accumulation",
 )
-"""What a call without optional arguments can break."""
+"""Clauses that a call without optional arguments can break."""
 
 
 def clause(name: str) -> str:
@@ -117,7 +117,7 @@ def of_alignment(probe: Probe) -> str:
 
 
 def of_placed(name: str, probe: Probe) -> tuple[str, ...]:
-    """Return the clauses about one thing that positions place, which is placed wrongly by itself."""
+    """Return the clauses about one argument that positions decide, where it alone is misplaced."""
     if name == "is_causal":
         return (of_causality(probe), clause("past.position")) if probe.past else (of_causality(probe),)
     about = {"window": ("window.position", "window.left", "window.right"), "alibi_slopes": ("alibi.position",)}

@@ -42,7 +42,7 @@ _KINDS = {
 """Constraint to what a law about it is called; others are called as the constraint is."""
 
 _LARGER = (24, 48)
-"""Queries and new keys beside which windows, tiles and lengths that cases of few keys cannot tell apart differ."""
+"""Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
 
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""

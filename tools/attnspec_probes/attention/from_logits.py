@@ -53,7 +53,7 @@ def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
 
 
 def _telling(reading: Reading, dtype: str) -> Rows | None:
-    """Return what the rows tell; None where the logits are right."""
+    """Return the findings of the rows; None where the logits are right."""
     probe = reading.probe
     rows = rows_of(reading, with_sinks=False)
     if rows is None or logits_are_right(rows, probe, dtype):
@@ -63,7 +63,7 @@ def _telling(reading: Reading, dtype: str) -> Rows | None:
 
 
 def _distance(rows: Rows, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what ALiBi takes; where positions are off, by itself or together with all else that they place."""
+    """Return the bias of ALiBi; where positions are off, by itself or together with all else that they decide."""
     found: list[Finding] = []
     laws = alibi_laws(rows, probe, dtype)
     of_position = any(law.about == "position" for law in laws)

@@ -1,4 +1,4 @@
-"""Whether queries stand wrongly for all that positions place, or for one thing alone."""
+"""Positions of queries: whether they are wrong for all that depends on them, or for one argument alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACED: dict[str, Callable[[Probe], Probe]] = {
     "window": lambda bare: bare.said(window=[1, 1]),
     "alibi_slopes": lambda bare: bare.given(alibi_slopes=np.linspace(0.5, 1.0, bare.shape[1])),
 }
-"""What positions place, each as what adds it to a call without any."""
+"""Arguments that positions decide, each to the function that adds it to a call without any."""
 
 
 _MOVING = {"past_key", "causal_alignment"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _STARTS = 3
-"""Failing cases of different arguments from which a law is sought; a mistake beyond them is reported by its cases."""
+"""Failing cases of different arguments tried for a law; a mistake that none shows plainly is reported by its cases."""
 
 _COMPARED = 24
 """Cases that are held against a law, of those that fail and of those that pass."""
@@ -95,7 +95,7 @@ def _laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
 
 
 def _is_alike(other: Probe, plainest: Probe) -> bool:
-    """Tell whether a call has all that another one needs to go wrong: its arguments, with masks of the same kind."""
+    """Return whether a call has all that another needs to go wrong: its arguments, with masks of the same kind."""
     alignment = "causal_alignment"
     return (
         other.arguments >= plainest.arguments

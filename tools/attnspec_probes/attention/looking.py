@@ -51,14 +51,14 @@ def look(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
     calm = _calmed(probe)
     if calm is not probe and not calm.fails(asking, dtype):
         reading = read(calm, asking, dtype)
-        # A share that is too small to matter beside moderate scores tells why it does beside large ones.
+        # A share that is too small to matter beside moderate scores shows why it does beside large ones.
         fill = [] if reading is None else from_fill(reading, dtype)
         return fill or _graded(calm, asking, dtype) or [_of_size(probe)]
     return _laws(calm, asking, dtype) or [part(calm)]
 
 
 def _graded(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what a mask of many numbers tells whose lowest ones still get a share that can be read."""
+    """Return findings of a mask of many numbers, whose lowest ones still get a share that can be read."""
     # Out of order: numbers that rise along the keys hide behind keys that are lost at an end.
     order = np.arange(_NUMBERS) * _STEP % _NUMBERS
     graded = of_mask(np.linspace(-_LOWEST_READ, 0.0, _NUMBERS)[order])

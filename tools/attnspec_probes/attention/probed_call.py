@@ -1,4 +1,4 @@
-"""What one call of a black box told: a law, or which part of the computation goes wrong."""
+"""The finding of one call of a black box: a law, or which part of the computation goes wrong."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Finding:
 
 
 def part(probe: Probe) -> Finding:
-    """Return what the arguments of a call alone tell, which goes wrong with no fewer."""
+    """Return the finding that the arguments of a call alone give, which goes wrong with no fewer."""
     given = sorted(probe.arguments)
     needed = f"with {', '.join(given)}, and with no fewer" if given else "without any optional argument"
     return Finding(ARGUMENTS, clauses.of_arguments(probe.arguments), f"It goes wrong {needed}.")

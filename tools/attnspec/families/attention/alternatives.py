@@ -177,7 +177,7 @@ class _Declared:
     under: list[str] = field(default_factory=list[str])
 
     def rows_without_keys(self) -> None:
-        """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
+        """Replace expected rows of queries without any key; their logsumexp is graded only where it is declared."""
         name = "no_keys" if self.bound.has_no_keys else "fully_masked_row"
         row, empty = self.conventions[name], self.conventions["empty_logsumexp"]
         is_other = row in ("nan", "uniform", "filled")

@@ -1,4 +1,4 @@
-"""What is owed of gradients under conventions that an implementation declares instead of the normative ones."""
+"""Expected gradients under conventions that an implementation declares instead of the normative ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What random weights must satisfy, whatever generator made them."""
+"""Properties of random weights, whatever generator made them."""
 
 from __future__ import annotations
 

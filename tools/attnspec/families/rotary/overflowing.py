@@ -1,4 +1,4 @@
-"""What is owed of a rotation by who rounds its products to half precision, where they may be too large for it."""
+"""Overflow of a rotation whose products are rounded to half precision, and the outputs that it leaves open."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RotationBound(Tolerance):
 
 
 def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
-    """Return what is owed under declared conventions, as :class:`attnspec.families.record.Family` has it."""
+    """Return the expected outputs under declared conventions, as :class:`attnspec.families.record.Family` has it."""
     if not isinstance(bound, RotationBound) or conventions[_CONVENTION] != "open":
         return Owed(outputs, {}, ())
     elements = bound.overflowed(run)

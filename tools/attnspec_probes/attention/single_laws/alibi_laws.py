@@ -1,4 +1,4 @@
-"""What ALiBi takes from the logits: which distance, between which positions, by the slope of which head."""
+"""Laws of ALiBi: which distance, between which positions, by the slope of which head, logits lose."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AlibiLaw:
 
 
 _OWED = "|p - j|"
-"""The distance that is owed."""
+"""The expected distance."""
 
 _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
     _OWED: np.abs,

@@ -24,7 +24,7 @@ _NO_WEIGHT = 1e-13
 """A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""
 
 _MOST = 16
-"""Laws that give the keys of one probe; other cases tell which of them holds."""
+"""Laws that give the keys of one probe; other cases show which of them holds."""
 
 _NUMBERS = 64
 """Numbers of a mask that are tried as thresholds; probes have few."""
@@ -148,7 +148,7 @@ def above_threshold(limit: float, *, adds_mask: bool) -> AttendedLaw:
 
 
 def blamed(reading: Reading) -> tuple[str, ...]:
-    """Return the constraints that exclude all keys which were attended beyond those that are owed."""
+    """Return the constraints that exclude all keys which were attended beyond the expected ones."""
     probe = reading.probe
     beyond = attended_in(reading) & ~probe.placing.attendable & probe.live[..., np.newaxis]
     if not beyond.any():
@@ -196,7 +196,7 @@ def _changed(
 
 
 def _offsets(probe: Probe) -> Generator[AttendedLaw]:
-    """Give the laws in which the queries stand elsewhere: at a place of the arrays, or some positions off."""
+    """Give the laws in which the queries stand elsewhere: at an index of the arrays, or some positions off."""
     places: dict[str, Callable[[Probe], Any]] = {
         "the first key of all": lambda _: 0,
         "the first new key": lambda of: of.past,

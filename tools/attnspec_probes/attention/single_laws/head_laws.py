@@ -34,7 +34,7 @@ _RULES: dict[str, Callable[[int, int], NDArray[np.int64]]] = {
 
 
 def head_map(reading: Reading, dtype: str) -> HeadMap | None:
-    """Return the heads that were read, where they are others than those owed; None if not."""
+    """Return the heads that were read, where they are others than the expected ones; None if not."""
     probe = reading.probe
     values, keys = _of_values(reading), _of_keys(reading, dtype)
     owed = tuple(probe.heads.tolist())

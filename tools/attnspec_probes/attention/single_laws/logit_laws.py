@@ -20,20 +20,20 @@ RESIDUALS = {"float64": 1e-8, "float32": 3e-4}
 """Residuals that a law may leave of the logits: logarithms of weights that are exact to some thousand roundings."""
 
 _TRIED = 160
-"""Numbers that are tried before the best is made exact; a residual has one low place between two of them."""
+"""Numbers that are tried before the best is made exact; a residual has one minimum between two of them."""
 
 _THIRDS = 70
 """Steps after which an interval is shorter than a rounding of its numbers."""
 
 _SHARE_OF_SINK = 1e-4
-"""What a sink got is what the keys did not: less than this share is lost in the roundings of their sum."""
+"""The least share of a sink, which gets all that keys do not: less is lost in the roundings of their sum."""
 
 _VARIES = 1e-3
-"""Scores that differ by less within every row tell nothing of their factor."""
+"""Scores that differ by less within every row do not show their factor."""
 
 
 Form = Callable[[NDArray[Any], float, float], NDArray[Any]]
-"""Scores, the bound of a cap, and the one that is owed, to what the cap leaves."""
+"""Scores, the bound of a cap, and the expected one, to the capped scores."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Rows(NamedTuple):
 
     @property
     def of_keys(self) -> NDArray[Any]:
-        """What was measured, as one list, less what the sink alone brings."""
+        """Measured logits, as one list, less the part that the sink alone brings."""
         return self.measured[self.telling] - self.centred(np.zeros((1, 1, 1, 1)))
 
     def residual(self, logits: NDArray[Any]) -> float:
@@ -101,7 +101,7 @@ def rows_of(reading: Reading, *, with_sinks: bool = True) -> Rows | None:
 
 
 def logits_are_right(rows: Rows, probe: Probe, dtype: str) -> bool:
-    """Tell whether the weights stand to each other as they should."""
+    """Return whether the weights stand to each other as they should."""
     return rows.residual(probe.logits) <= _allowed(probe, dtype)
 
 
@@ -195,7 +195,7 @@ _CLAMPS: dict[str, Callable[[NDArray[Any], float], NDArray[Any]]] = {
     "mask clamped above": np.minimum,
     "mask clamped to both sides": lambda mask, limit: np.clip(mask, -abs(limit), abs(limit)),
 }
-"""What bounds a mask, by a limit."""
+"""Bounds of a mask, by a limit."""
 
 
 def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
@@ -248,7 +248,7 @@ _CAPS: dict[str, Form] = {
     "cap of another inner bound": lambda scores, bound, owed: owed * np.tanh(scores / bound),
     "cap of another outer bound": lambda scores, bound, owed: bound * np.tanh(scores / owed),
 }
-"""Forms of a cap, of scores, the bound that is fitted, and the one that is owed."""
+"""Forms of a cap, of scores, the bound that is fitted, and the expected one."""
 
 
 def _best(residual: Callable[[float], float], tried: NDArray[Any]) -> float:

@@ -52,7 +52,7 @@ class FeatureLaw(NamedTuple):
 
 
 def feature_law(rows: Rows, probe: Probe) -> FeatureLaw | None:
-    """Return the factor of each feature; None where they are all the same, or the rows are too few to tell."""
+    """Return the factor of each feature; None where they are all the same, or the rows are too few to see."""
     width = probe.inputs["query"].shape[-1]
     parts = probe.inputs["query"][:, :, :, np.newaxis] * probe.key[:, probe.heads][:, :, np.newaxis] * probe.scale
     columns = np.stack([rows.centred(parts[..., feature], is_part=True) for feature in range(width)], axis=1)

@@ -32,10 +32,10 @@ _LEFT_OUT_FIRST = (
     "is_causal",
     "causal_alignment",
 )
-"""Optional arguments. What places others goes last: without causality, alignment and past say little."""
+"""Optional arguments, those that move others last: without causality, alignment and past say little."""
 
 _NOTHING = np.zeros(0)
-"""What stands for an output that did not come back."""
+"""Stands for an output that did not come back."""
 
 _OF_NUMBERS = ("values", "shape", "repeatable")
 """Checks that look at numbers."""
@@ -58,7 +58,7 @@ def starts(results: Sequence[Result]) -> list[Start]:
     """Return the failing cases whose output is wrong by more than rounding, or did not come, the plainest first."""
     failing = [result for result in results if result.status == "fail" and result.verdict.check in _OF_NUMBERS]
     wrong = [start for start in _ordered(failing) if _is_wrong(start)]
-    # Where nothing but errors comes back, what a call needs for one tells as much.
+    # Where nothing but errors comes back, the arguments that a call needs for one show as much.
     return wrong or _ordered([result for result in results if result.status == "error"])
 
 

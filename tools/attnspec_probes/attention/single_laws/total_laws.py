@@ -1,4 +1,4 @@
-"""What the exponentials are divided by: a mass that is added, sinks of other heads, excluded keys that keep a share."""
+"""Laws of the softmax's total: a mass that is added, sinks of other heads, excluded keys that keep a share."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def fill_laws(reading: Reading, constraint: str | None, dtype: str) -> list[Tota
     if not beyond.any():
         return []
     telling = probe.placing.attendable & (weights > 0)
-    # What each row lost to its total: the same for all its keys.
+    # The loss of each row to its total: the same for all its keys.
     with np.errstate(all="ignore"):
         logarithms = np.log(weights)
     count = np.maximum(telling.sum(axis=-1, keepdims=True), 1)
@@ -114,7 +114,7 @@ def _laws(reading: Reading) -> Generator[TotalLaw]:
 
 
 def _excess(reading: Reading) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return, for each row that tells, what its total has beyond the keys, and the largest logit."""
+    """Return, for each readable row, the excess of its total over the keys, and the largest logit."""
     probe = reading.probe
     rows = probe.live & (reading.weights.sum(axis=-1) > 0)
     if not rows.any():

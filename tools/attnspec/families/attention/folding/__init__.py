@@ -23,7 +23,7 @@ Argument        What it gets
 
 Folded are `past_key` and `past_value`, which are put before the keys; `is_causal` in both alignments, `window`,
 `key_lengths`, `alibi_slopes` and `mask`; key and value heads that are shared, which are repeated. Rows beyond
-`query_lengths` are cleared. What cannot be folded is ``unsupported``: a softcap or sinks for those who have none,
+`query_lengths` are cleared. ``unsupported`` is all that cannot be folded: a softcap or sinks for those who have none,
 biases for those who take no float mask, a scale that would round the query.
 
 What is folded is checked as the operation's page asks; all else about query, key and value is for the function to
@@ -206,7 +206,7 @@ class _Plain:
             )
 
     def has_causality(self, offset: Any, rows: int, columns: int) -> bool:
-        """Tell whether the function's own causality places the first query at `offset`."""
+        """Return whether the function's own causality puts the first query at position `offset`."""
         own = 0 if self._alignment == "top_left" else columns - rows
         return "is_causal" in self._takes and offset == own
 

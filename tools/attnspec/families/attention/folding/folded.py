@@ -1,4 +1,4 @@
-"""What a plain attention is called with in place of what it has no argument for. Pure functions over NumPy arrays."""
+"""Arguments of a plain attention that stand for those it lacks. Pure functions over NumPy arrays."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def folded_mask(
     if bias is not None and masks == "boolean" and np.all((bias == 0) | np.isneginf(bias)):
         attendable, bias = attendable & (bias == 0), None
     if places.padding is not None:
-        # Nobody owes these rows; attending to everything, they divide by no sum of nothing.
+        # These rows are not graded; attending to everything, they divide by no sum of nothing.
         beyond = places.padding[..., np.newaxis]
         attendable, bias = attendable | beyond, None if bias is None else np.where(beyond, 0.0, bias)
     if bias is None:

@@ -28,7 +28,7 @@ _ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _PREFIX, _FORTRAN, _SWAPPED
 
 
 def can_be_kept(array: NDArray[Any]) -> bool:
-    """Tell whether other memory can lie as this does: not where one part of it stands for many."""
+    """Return whether other memory can have these strides: not where one part of it stands for many."""
     return all(stride or length < 2 for stride, length in zip(array.strides, array.shape, strict=True))
 
 
@@ -46,7 +46,7 @@ def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swappe
 
 
 def _kind(array: NDArray[Any]) -> str:
-    """Name how an array lies in memory."""
+    """Name the memory order of an array."""
     if not array.flags.writeable:
         return _READ_ONLY
     if any(stride < 0 for stride in array.strides):

@@ -1,4 +1,4 @@
-"""Sequences of a batch one by one, with which the layouts of serving begin, or why they cannot be told apart.
+"""Sequences of a batch one by one, with which the layouts of serving begin, or why they cannot be separated.
 
 A sequence has as many queries and keys as count in its batch entry; a past stands before the new keys.
 """
@@ -117,7 +117,7 @@ def _quantized(inputs: Mapping[str, NDArray[Any]]) -> str | None:
 
 
 def _shapes_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
-    """Return in words why tensors do not fit each other so far that sequences can be told; it would be lost."""
+    """Return in words why tensors do not fit each other well enough to find sequences; it would be lost."""
     for name in _TOKENS:
         if name in inputs and inputs[name].ndim != 4:
             return f"{name} has another rank than 4"
@@ -187,7 +187,7 @@ def _aligned(
     past: int,
     squared: bool,
 ) -> Mapping[str, Any] | str:
-    """Return the attributes under which queries stand where they stood, though their past is told apart no more."""
+    """Return the attributes that keep the positions of queries, though their past is no longer separate."""
     by_position = any(attributes.get(name) for name in _BY_POSITION) or "alibi_slopes" in inputs
     choice = circumstances.conventions.get(_ALIGNMENT, _CALLERS)
     asked = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice

@@ -1,4 +1,4 @@
-"""Which key each query may attend: masks, causality, windows, lengths, and the positions that place them."""
+"""Keys that each query may attend: masks, causality, windows, lengths, and the positions that they depend on."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class MergeBound(Tolerance):
 def owed_of_merged(
     outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: MergeBound, run: int
 ) -> Owed:
-    """Return what two merged parts owe under declared conventions, as `Family` has it."""
+    """Return the expected outputs of two merged parts under declared conventions, as `Family` has it."""
     declared = dict(outputs)
     under: list[str] = []
     if "logsumexp" in declared:

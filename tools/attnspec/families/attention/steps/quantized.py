@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Format(NamedTuple):
-    """What rounding to a dtype costs: relative to normal numbers, and in absolute terms below the least of them."""
+    """Errors of rounding to a dtype: relative to normal numbers, and in absolute terms below the least of them."""
 
     unit: float
     least_normal: float
@@ -57,7 +57,7 @@ def product_with_scale(numbers: NDArray[Any], scale: NDArray[Any] | None, shared
 
 
 def is_quantized(inputs: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether a tensor of a call is quantized: it then has a scale, which is quicker to look for than a dtype."""
+    """Return whether a tensor is quantized: it then has a scale, which is quicker to look for than a dtype."""
     return "key_scale" in inputs or "value_scale" in inputs or "query_scale" in inputs
 
 
@@ -203,7 +203,7 @@ def quantization(
     """
     declared = None if dequantized is None else _FORMATS[dequantized]
     stored = precision.at_rank(4).stored
-    # Unfused, products are stored between phases. What float16 loses below its normal numbers shows there, too.
+    # Unfused, products are stored between phases. The loss of float16 below its normal numbers shows there, too.
     below: Any = np.where(np.equal(stored, _FORMATS["float16"].unit), _FORMATS["float16"].below, 0.0)
     unit = stored
     if declared is not None:

@@ -1,4 +1,4 @@
-"""Rounding cells: terms that are rounded alike because their weights are too near to each other to be told apart.
+"""Rounding cells: terms that are rounded alike because their weights are too near to each other to be distinguished.
 
 Roundings of different terms are independent of each other; those of equal terms are not. A weight within one relative
 rounding step of another is often rounded to the same number, and so are the numbers computed from it. The errors of a
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Precision
 
 _FINEST = 2.0**-49
-"""The finest unit: shares are known here in float64, whose own last digits may tell equal ones apart."""
+"""The finest unit: shares are known here in float64, whose own last digits may separate equal ones."""
 
 _EQUAL = 2.0**-44
 """How near to each other two terms are, relative to them, that are equal but for how they were computed here."""
@@ -31,7 +31,7 @@ _LARGEST_BLOCK = 2**20
 
 
 _LEAST = np.finfo(np.float64).tiny
-"""What sums are divided by at least before they are squared."""
+"""The least divisor of sums before they are squared."""
 
 _NEAR = 2.0**-400
 """How small a coefficient is, beside the largest, whose square may underflow with that of its value: smaller ones are
@@ -92,7 +92,7 @@ def weighed_norm(coefficients: NDArray[Any], value: NDArray[Any]) -> NDArray[Any
 class _Cells(NamedTuple):
     """Rows of terms in which some lie in one cell.
 
-    `rows` are their places. Of each row M terms are looked at cell by cell, all that share theirs among them: `by_mark`
+    `rows` are their indices. Of each row M terms are taken cell by cell, all that share theirs among them: `by_mark`
     and `by_key` (rows, M) are their keys, the cells in the order of the marks and the terms of each in the order of the
     marks and of the keys; `opens` says where a cell begins. `apart` (rows, K - M) are the keys of terms that are alone.
     `same` (rows, K - 1) says which terms lie in the cell of the one before them, in the order of the marks.
@@ -122,7 +122,7 @@ class RoundedAlike:
         return np.argsort(self._marks, axis=-1, kind="stable")
 
     def has_cells(self, unit: float) -> bool:
-        """Tell whether marks of some row lie in one cell, among so many that it matters."""
+        """Return whether marks of some row lie in one cell, among so many that it matters."""
         return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._of(unit) is not None
 
     def unit_alike(self, unit: float) -> float:

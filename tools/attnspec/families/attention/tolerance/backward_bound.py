@@ -116,7 +116,7 @@ class BackwardBound(Tolerance):
         return self.made_of(queries) if queries.any() else {}
 
     def _unowed(self) -> dict[str, NDArray[np.bool_]]:
-        """Return, by output name, what nobody owes: rows that do not count, and what hangs on how a sum is arranged."""
+        """Return, by output name, elements left open: rows that do not count, and all that a sum's order decides."""
         padding, not_finite = self._gradients.scores.forward.keys.padding, self._not_finite
         found = {} if padding is None else self.of_queries(padding)
         if not_finite is None:
@@ -190,7 +190,7 @@ def backward_tolerance(
         alternatives=alternatives,
         **attributes,
     )
-    # What is in no sum may be of any size, and must not make the others small beside it.
+    # Numbers in no sum may be of any size, and must not make the others small beside them.
     padding, attendable = forward.keys.padding, forward.keys.attendable
     counted = np.ones((1, 1, 1, 1), np.bool_) if padding is None else ~padding[..., None]
     attended = np.any(attendable & counted, axis=-2)[..., None]

@@ -52,7 +52,7 @@ class DeltaError:
 
     @cached_property
     def error(self) -> NDArray[Any]:
-        """What they may be off by, all but the last rounding to the dtype of the results."""
+        """Their errors, all but the last rounding to the dtype of the results."""
         rounding = rounding_to_the_dtype(self._at_rows)
         own = (self.of_rows + rounding + self._stored) * np.abs(self.mean)
         summed = INNER * np.maximum(self._over_keys, self._over_features)
@@ -65,12 +65,12 @@ class DeltaError:
 
     @property
     def _stored(self) -> Any:
-        """What a step loses that is stored between phases; 0 where it is not."""
+        """Loss of a step that is stored between phases; 0 where it is not."""
         return self._at_rows.rounds_between_phases * self._at_rows.stored
 
     @cached_property
     def _carried(self) -> NDArray[Any]:
-        """What weights and products carry; what all weights of a row share acts through the mean alone."""
+        """Errors of weights and products; the error that all weights of a row share acts through the mean alone."""
         precision, weights, products = self.precision, self.weights, self.products
         distances = weights * (products.value - self.mean)
         of_weights = row_norm(Carried(distances * self.relative, weights), precision.stored)

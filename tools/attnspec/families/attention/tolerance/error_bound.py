@@ -169,7 +169,7 @@ class AttentionTolerance:
             rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
         if shares.shape[-1] > FEW_TERMS:
             norms = coherent_norms(shares, value.value, output, spread, self.precision)
-            # What drifts with the whole sum is allowed for with it: lanes count for what they drift beyond that.
+            # Drift of the whole sum is allowed for with it: lanes count for their drift beyond that.
             of_lanes = error_of_lanes(shares, value.value, softmax.terms, self.precision)
             inner = inner + np.maximum(of_lanes - softmax.drift * size, 0.0)
             logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnspec.families.attention.tolerance.gradient_error import GradientTolerance
 
 _LARGEST_VARIANCE = 0.25
-"""What p (1 - p) is at most, and what the mean of squared distances from the mean is of numbers within a range of 1."""
+"""The most of p (1 - p), and of the mean of squared distances from the mean of numbers within a range of 1."""
 
 
 class GradientRange:

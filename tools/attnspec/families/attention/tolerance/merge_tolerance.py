@@ -123,7 +123,7 @@ class _Parts:
         moved = self.shares.prod(axis=-1, keepdims=True) * self._of_exponents.sum(axis=-1, keepdims=True)
         heavier = self.shares.max(axis=-1, keepdims=True)
         error = INNER * moved * self._apart + self._of_average(size, gross, heavier * self._apart)
-        # Who declares that float64 is computed in float32 inside rounds what is only moved, too.
+        # An implementation that computes float64 in float32 inside rounds numbers that are only moved, too.
         at = self._precision.at_rank(value.ndim)
         of_moved = np.where(at.accumulator > at.output, at.accumulator * size + at.smallest, 0.0)
         return Estimate(value, np.where(self.both, error, of_moved))

@@ -40,7 +40,7 @@ def error_of_lanes(
             break
         weights, values = _in_lanes(shares, lanes, axis=-1), _in_lanes(value, lanes, axis=-2)
         totals, sizes = np.abs(weights @ values), weights @ np.abs(values)
-        # What share of its terms a lane sums to: all of them drift where they are alike, and few where they are random.
+        # The share of its terms that a lane sums to: all of them drift where they are alike, few where they are random.
         alike = np.divide(totals, sizes, out=np.zeros_like(totals), where=sizes > 0)
         each = np.where(np.greater(terms, max(FEW_TERMS, 2 * lanes - 1)), terms, 0) / lanes
         largest = np.maximum(largest, each * (totals * alike).sum(axis=-3))

@@ -190,7 +190,7 @@ class ScoreGradients:
         gradients = weights * self.distances * slopes.value
         sign = np.where(gradients < 0, -1.0, 1.0)
         with_delta = weights * slopes.value * self.delta.error
-        # What a gradient is off by is rounded like the gradient.
+        # The error of a gradient is rounded like the gradient.
         rounding = INDEPENDENT_CELLS * rounding_to_the_dtype(precision)
         own = sign * (self.relative * np.abs(gradients) + (self.relative + rounding) * with_delta)
         own = own + weights * self.distances * slopes.error

@@ -31,7 +31,7 @@ _ROUNDINGS_OF_SCALE = 2
 """The scale may be applied after the sum, or split over its parts before it: two roundings either way."""
 
 _LEAST = np.finfo(np.float64).tiny
-"""What sums are divided by at least."""
+"""The least divisor of sums."""
 
 
 class Carried(NamedTuple):
@@ -42,10 +42,10 @@ class Carried(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Terms of sums along the last axis: weights (B, H, R, n), the errors that they carry, and how many are flushed.
+    """Terms of sums along the last axis: weights (B, H, R, n) and the errors that they carry.
 
-    `of_delta` are errors from the mean that was subtracted; `of_output` the same from an output that is off in each of
-    F features (..., F, B, H, R, n). The larger of the two counts.
+    `flushed` (B, H, R, n) counts the smallest numbers that each weight may lose. `of_delta`: errors from the mean that
+    was subtracted; `of_output`: the same from F features (..., F, B, H, R, n) of an output. The larger of both counts.
     """
 
     weights: NDArray[Any]
