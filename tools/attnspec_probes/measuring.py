@@ -20,11 +20,10 @@ MOST_CALLS = 300
 """A clean pass of all probes takes fewer; a law that takes more is not worth them."""
 
 _LAWS: Mapping[str, str] = {"attention": "attnspec_probes.attention:laws"}
-"""Family to the function that takes an implementation which may be asked more, and every result of an operation, and
-gives laws."""
+"""Family to the function that gives laws, from an implementation that may be called and all results of an operation."""
 
 _LEAST_SECONDS = 0.2
-"""What a run of a case or two leaves for probes."""
+"""The time that a run of a case or two leaves for probes."""
 
 
 def measured(
@@ -32,16 +31,10 @@ def measured(
     results: Sequence[Result],
     found: Callable[[Law, int], None] | None = None,
 ) -> Measured:
-    """Measure what an implementation computes where it went wrong; nothing where it did not.
+    """Measure the computation of an implementation, still open, that went wrong; nothing where it did not.
 
-    Parameters
-    ----------
-    implementation
-        The software under test, still open.
-    results
-        Every result of its run.
-    found
-        Told of each law as soon as it is there, and of the calls until then: the implementation may end the process.
+    `found` is called with each law as soon as it is there, and with the calls until then, for the implementation may
+    end the process.
     """
     wrong = sorted({result.case.operation for result in results if result.status in ("fail", "error")})
     laws: list[Law] = []

@@ -25,17 +25,7 @@ class OutOfCallsError(Exception):
 
 
 class Asking:
-    """An implementation that may be asked so many times, and so long.
-
-    Parameters
-    ----------
-    implementation
-        The software under test.
-    calls
-        How many calls are allowed.
-    seconds
-        How long they may take together.
-    """
+    """An implementation that may be called so many times, and for so many seconds together."""
 
     def __init__(self, implementation: Implementation, calls: int, seconds: float) -> None:
         self._implementation = implementation
@@ -56,23 +46,9 @@ class Asking:
         attributes: Mapping[str, Any],
         memory_order: Mapping[str, str] | None = None,
     ) -> Mapping[str, NDArray[Any]] | None:
-        """Return what comes back, in float64; None where no outputs do.
+        """Return the outputs of a call in float64, None where none come; arrays go in as float64, bool or int64.
 
-        Parameters
-        ----------
-        operation, dtype
-            What is asked, and in which dtype.
-        inputs
-            Arrays by name, in float64, bool or int64.
-        attributes
-            Attributes by name.
-        presentation
-            Input name to its memory layout.
-
-        Raises
-        ------
-        OutOfCallsError
-            If no call is left.
+        `memory_order` maps an input to its memory layout. Raises `OutOfCallsError` if no call is left.
         """
         if self.calls >= self._allowed or self._seconds <= 0:
             raise OutOfCallsError

@@ -1,6 +1,5 @@
 """Families of operators: sets of operations that share notation, steps and tolerance.
 
-A family is a folder here, listed in :mod:`attnspec.contract`. Its ``contract`` says, as data, which operations and
-conventions it has; its ``family`` brings what the harness must know to judge them, which it looks up in
-:func:`attnspec.contract.family_of` alone.
+:mod:`attnspec.contract` says, as data, which operations and conventions a family has; ``family`` in its folder here
+brings all else that judging them needs, which the harness looks up in :mod:`attnspec.families.lookup` alone.
 """

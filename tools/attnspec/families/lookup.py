@@ -1,4 +1,4 @@
-"""The one place in which the harness looks a family up, and asks it what a case needs."""
+"""Lookup of a family, which the harness does here alone, and the capabilities that a case needs."""
 
 from __future__ import annotations
 
@@ -27,30 +27,14 @@ def family_called(name: str) -> Family:
 
 
 def needed(case: Case) -> frozenset[str]:
-    """Return the capabilities that a case needs: those of its family, and the arguments that it does not leave out.
-
-    An attribute at its default is left out.
-
-    Parameters
-    ----------
-    case
-        Any case.
-    """
+    """Return the capabilities that a case needs: those of its family, and its arguments that are no defaults."""
     defaults = OPERATIONS[case.operation].attributes
     stated = (name for name, value in case.attributes.items() if value != defaults.get(name))
     return family_of(case.operation).needs(case).union(case.inputs, stated)
 
 
 def lacking(case: Case, without: Sequence[str]) -> str | None:
-    """Return the first of the capabilities that are not offered which a case needs; None where it needs none of them.
-
-    Parameters
-    ----------
-    case
-        Any case.
-    without
-        The capabilities that are not offered.
-    """
+    """Return the first capability that a case needs of those that are not offered; None where it needs none of them."""
     if not without:
         return None
     found = needed(case)

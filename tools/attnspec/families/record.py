@@ -1,4 +1,4 @@
-"""What a family brings: data about its operations, and pure functions over cases and arrays; nothing that runs."""
+"""The record of a family: data about its operations, and pure functions over cases and arrays; nothing that runs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,9 @@ if TYPE_CHECKING:
 
 
 class Owed(NamedTuple):
-    """What is owed under declared conventions.
+    """Expected outputs under declared conventions, by output name, and elements that these leave open.
 
-    Attributes
-    ----------
-    outputs
-        Output name to the values owed.
-    ungraded
-        Output name to elements that the declared conventions leave open.
-    under
-        The declarations that changed something, such as ``convention=choice``.
+    `under` names the declarations that changed something, such as ``convention=choice``.
     """
 
     outputs: Mapping[str, NDArray[Any]]
@@ -35,7 +28,7 @@ class Owed(NamedTuple):
 
 
 class KeySets(NamedTuple):
-    """Which keys queries attended and which they should have, both (B, H, Sq, Sk)."""
+    """Keys that queries attended, and those that they should have, both (B, H, Sq, Sk)."""
 
     attended: NDArray[np.bool_]
     owed: NDArray[np.bool_]
@@ -89,7 +82,7 @@ class SampledToleranceModel(Protocol):
         precision: Precision,
         conventions: Mapping[str, str],
     ) -> Tolerance:
-        """Return values and tolerances of the elements of `sample`, each output's (N,), and what holds elsewhere.
+        """Return values and tolerances of the elements of `sample`, each output's (N,), and bounds elsewhere.
 
         Parameters
         ----------
@@ -127,7 +120,7 @@ def _no_sample(
 
 
 def _nothing(*_: Any) -> None:
-    """Say nothing: what a family does that has no such question."""
+    """Return nothing, for a family that has no such question."""
     return
 
 
@@ -174,42 +167,40 @@ class Family:
         Its name, which is that of its folders.
     tolerance
         Its error bound: values and tolerances of every output of every operation that has golden values.
-    sampled_tolerance
-        Its error bound for cases with generated inputs, of which sampled elements are held against values.
     features
-        What a case has, each as the rest of a sentence that begins with "The case has", and whether it does.
+        Features of a case, each as the rest of a sentence that begins with "The case has", and whether it has it.
     formula
-        The lines of NumPy that compute the outputs of a case from its inputs, under the contract's names. For a case
-        that is graded by properties, the lines that draw a result and hold it against them.
+        The lines of NumPy that compute a case's outputs from its inputs, under the contract's names; for a case that is
+        graded by properties, the lines that draw a result and test it for them.
+    sampled_tolerance
+        Its error bound for cases with generated inputs, of which sampled elements are graded.
     owed
-        What is owed under declared conventions that change results, from what is owed under the normative ones, from
-        the tolerances, and from the place of the run among those that they stand for.
+        Expected outputs under declared conventions that change results, from the normative ones, every convention's
+        choice, the tolerances, and the run's index among those that they stand for.
     handed
-        Given operation, inputs, attributes and every convention's choice: the inputs as who declares these conventions
-        has them, such as a logarithm to another base. They are rounded to the dtype of the run after that; the
-        tolerances carry that rounding.
+        Inputs under declared conventions, such as a logarithm to another base, from operation, inputs, attributes and
+        every convention's choice. They are then rounded to the run's dtype; the tolerances carry that rounding.
     computed_under
-        What a mistake gives under declared conventions, from what it gives under the normative ones. Elements that a
-        convention decides are left as they are: they are judged apart.
+        Outputs of a mistake under declared conventions, from those under the normative ones. Elements that a convention
+        decides are left as they are: they are judged apart.
     empty
-        Operation, and what a mistake gives, to the elements that come from nothing, output by output: a convention may
+        Elements that come from nothing, by output, from the operation and the outputs of a mistake: a convention may
         decide them, too.
     also_right
-        Given operation, output, what came back and what is owed: the elements that are right although they differ,
-        because the order in which a right computation goes decides them; None for none.
+        Elements that are right although they differ, because the order of a right computation decides them; from
+        operation, output, given and expected array. None for none.
     lacks_property
-        Given operation, attributes and the outputs: the property that a result lacks which is graded by properties;
-        None where it has all.
+        The property that a result graded by properties lacks, from operation, attributes and outputs; None for none.
     needs
         The capabilities that a case needs, of those that the family's contract lists.
     layouts
-        Name of a layout to what arranges a request in it.
+        Name of a layout to its arrangement of a request.
     key_sets
-        Which keys each query attended in a run, and should have; None where that does not show.
+        Keys that each query attended in a run, and should have; None where outputs do not show them.
     attendable
-        Which key each query may attend (B, H, Sq, Sk); None where a case has no such question.
+        Keys that each query may attend (B, H, Sq, Sk); None where a case has no such question.
     attended_axis
-        What the last axis of `attendable` counts, as the contract calls it; None where there is no such question.
+        The name in the contract of the last axis of `attendable`; None where there is no such question.
     is_probe
         Whether the output of a case holds the weights, so that it shows key sets by itself.
     shows_little
@@ -217,12 +208,12 @@ class Family:
     usual_names
         Argument to other names that software usually has for it, the most usual first.
     unstated
-        Argument to the Python expression for what it is where a case states nothing, for functions that demand it.
+        Argument to its value where a case states none, as a Python expression, for functions that demand it.
     nonfinite_profiles
         Profiles of cases with NaN and infinity among the inputs: NaN takes other ways through two programs that make
         the same mistake.
     least_telling_profiles
-        Profiles that are looked at last, for what is wrong there is no arithmetic.
+        Profiles that are looked at last, for mistakes there are none of arithmetic.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Measuring what a black box computes in place of attention: which keys, with which logits, over which total."""
+"""Measuring what a black box computes instead of attention: which keys, with which logits, over which total."""
 
 from attnspec_probes.attention.laws import laws
 

@@ -26,8 +26,7 @@ _OF_ARGUMENT = {
     "softcap": ("softcap.definition", "softcap.order", "softcap.off"),
     "window": ("window.left", "window.right", "window.open_side", "window.position"),
 }
-"""Optional argument to the clauses about it. Several together add up: any of them may be handled wrongly beside the
-others."""
+"""Optional argument to the clauses about it. Several add up: any may be handled wrongly beside the others."""
 
 _PLAIN = (
     "scores",
@@ -39,7 +38,7 @@ _PLAIN = (
     "heads.grouped",
     "precision.accumulation",
 )
-"""What a call without optional arguments can break."""
+"""Clauses that a call without optional arguments can break."""
 
 
 def clause(name: str) -> str:
@@ -59,16 +58,9 @@ def of_arguments(arguments: frozenset[str]) -> tuple[str, ...]:
 
 
 def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tuple[str, ...]:
-    """Return the clauses that a law may break where everything is asked in a layout.
+    """Return the clauses that a law may break in a layout, from those in the contract's own form, whose layout is None.
 
-    Parameters
-    ----------
-    named
-        The clauses that it breaks in the contract's own form.
-    layout
-        The layout; None for the contract's own.
-    is_sure
-        Whether it is about what is computed of given tokens; else sequences may be told apart wrongly just as well.
+    Unless a law is surely about the computation on given tokens, sequences may be separated wrongly just as well.
     """
     found = [clause_in(each, layout) for each in named]
     if layout is not None and not is_sure:
@@ -125,7 +117,7 @@ def of_alignment(probe: Probe) -> str:
 
 
 def of_placed(name: str, probe: Probe) -> tuple[str, ...]:
-    """Return the clauses about one thing that positions place, which is placed wrongly by itself."""
+    """Return the clauses about one argument that positions decide, where it alone is misplaced."""
     if name == "is_causal":
         return (of_causality(probe), clause("past.position")) if probe.past else (of_causality(probe),)
     about = {"window": ("window.position", "window.left", "window.right"), "alibi_slopes": ("alibi.position",)}

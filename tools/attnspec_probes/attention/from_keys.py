@@ -42,7 +42,7 @@ _KINDS = {
 """Constraint to what a law about it is called; others are called as the constraint is."""
 
 _LARGER = (24, 48)
-"""Queries and new keys beside which windows, tiles and lengths that cases of few keys cannot tell apart differ."""
+"""Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
 
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
@@ -61,15 +61,7 @@ _WORDS = {
 
 
 def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
-    """Return which keys were attended, where they are others than those owed: all laws that give them.
-
-    Parameters
-    ----------
-    reading
-        The weights.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return the laws that all give the keys that were attended, where these are others than the expected ones."""
     probe = reading.probe
     fill = from_fill(reading, dtype)
     differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]

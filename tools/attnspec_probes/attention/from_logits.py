@@ -36,15 +36,7 @@ _ABOUT_CAP = ("mask capped", "distance capped", "all capped", "capped before sca
 
 
 def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what logits are made of, where they are others than those owed: all laws that give them.
-
-    Parameters
-    ----------
-    reading
-        The weights.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return the laws that all give the logits that were measured, where these are others than the expected ones."""
     probe = reading.probe
     rows = _telling(reading, dtype)
     if rows is None:
@@ -61,7 +53,7 @@ def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
 
 
 def _telling(reading: Reading, dtype: str) -> Rows | None:
-    """Return what the rows tell; None where the logits are right."""
+    """Return the findings of the rows; None where the logits are right."""
     probe = reading.probe
     rows = rows_of(reading, with_sinks=False)
     if rows is None or logits_are_right(rows, probe, dtype):
@@ -71,7 +63,7 @@ def _telling(reading: Reading, dtype: str) -> Rows | None:
 
 
 def _distance(rows: Rows, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what ALiBi takes; where positions are off, by itself or together with all else that they place."""
+    """Return the bias of ALiBi; where positions are off, by itself or together with all else that they decide."""
     found: list[Finding] = []
     laws = alibi_laws(rows, probe, dtype)
     of_position = any(law.about == "position" for law in laws)

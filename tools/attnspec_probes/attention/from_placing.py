@@ -1,4 +1,4 @@
-"""Whether queries stand wrongly for all that positions place, or for one thing alone."""
+"""Positions of queries: whether they are wrong for all that depends on them, or for one argument alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACED: dict[str, Callable[[Probe], Probe]] = {
     "window": lambda bare: bare.said(window=[1, 1]),
     "alibi_slopes": lambda bare: bare.given(alibi_slopes=np.linspace(0.5, 1.0, bare.shape[1])),
 }
-"""What positions place, each as what adds it to a call without any."""
+"""Arguments that positions decide, each to the function that adds it to a call without any."""
 
 
 _MOVING = {"past_key", "causal_alignment"}
@@ -28,16 +28,9 @@ _MOVING = {"past_key", "causal_alignment"}
 
 
 def is_general(probe: Probe, asking: Asking, dtype: str) -> bool | None:
-    """Tell whether a call goes wrong, too, with something else in the place of the one thing that positions place.
+    """Return whether a minimal failing call fails, too, with another argument instead of its one that positions decide.
 
     None where it has none or several of them.
-
-    Parameters
-    ----------
-    probe
-        A call that goes wrong, and with fewer arguments does not.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
     """
     needed = [name for name in _PLACED if name in probe.arguments]
     if len(needed) != 1:

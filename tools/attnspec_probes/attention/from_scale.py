@@ -1,4 +1,4 @@
-"""What the factor of the scores depends on: the width, the given scale, or nothing at all."""
+"""Laws of the factor of the scores: by the width, the given scale, or nothing at all."""
 
 from __future__ import annotations
 
@@ -26,17 +26,7 @@ _SAME = 1e-4
 
 
 def from_scale(factor: float, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return laws of the factor of the scores, from one call in which it is wrong, the most general first.
-
-    Parameters
-    ----------
-    factor
-        The factor that was measured.
-    probe
-        The call.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return laws of the factor of the scores, measured in one call in which it is wrong, the most general first."""
 
     def measured(of: Probe, wider: int = 0) -> float | None:
         return _factor_of(of, asking, dtype, wider)
@@ -74,7 +64,7 @@ def _default(factor: float, probe: Probe, measured: Callable[..., float | None])
     doubled = [measured(probe.given(**wider)), measured(probe, values), of_heads]
     by_width, by_values, by_heads = (_power(factor, each) or 0.0 for each in doubled)
     if doubled[0] is None:
-        by_width = -0.5  # as is owed
+        by_width = -0.5  # as is expected
     told = f"Scores are multiplied by {factor:.6g}; owed is {probe.scale:.6g}."
     parameters: dict[str, float | str] = {"factor": factor, "owed": probe.scale}
     added = _added(factor, doubled[0], width)
@@ -150,7 +140,7 @@ def _explicit(factor: float, probe: Probe, measured: Callable[..., float | None]
     is_odd = factor * turned < 0
     constant = factor / abs(scale) ** power * (np.sign(scale) if is_odd else 1)
     parameters |= {"power": power, "constant": constant}
-    # What goes wrong with scales of both signs is no matter of one.
+    # A call that goes wrong with scales of both signs is no matter of one.
     is_wrong_elsewhere = abs(turned + scale) > _SAME * abs(scale) and scale < 0
     form = "" if abs(power - 1) < _SAME else f" to the power {power:.4g}"
     return Finding(

@@ -31,11 +31,11 @@ _FEWEST = 2
 """Keys of a tile: boundaries that have nothing in common say no length."""
 
 _TOLD = 6
-"""Runs that a sentence tells."""
+"""The most runs that a sentence names."""
 
 
 def from_heads(reading: Reading, dtype: str) -> list[Finding]:
-    """Return which heads were read, where they are others than those owed."""
+    """Return the heads that were read, where they are others than the expected ones."""
     found = head_map(reading, dtype)
     if found is None:
         return []
@@ -126,7 +126,7 @@ def from_values(reading: Reading, dtype: str) -> list[Finding]:
 
 
 def weights_are_right(reading: Reading, dtype: str) -> bool:
-    """Tell whether the weights that came back are those that are owed."""
+    """Return whether the weights that came back are the expected ones."""
     probe = reading.probe
     with np.errstate(invalid="ignore"):
         return bool((np.abs(reading.weights - probe.weights)[probe.live] <= probe.slack(dtype)).all())

@@ -25,15 +25,13 @@ if TYPE_CHECKING:
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _STARTS = 3
-"""Failing cases of different arguments from which a law is looked for; a mistake that none of them shows plainly is
-told by its cases."""
+"""Failing cases of different arguments tried for a law; a mistake that none shows plainly is reported by its cases."""
 
 _COMPARED = 24
 """Cases that are held against a law, of those that fail and of those that pass."""
 
 _MOST_OTHERS = 0.5
-"""The share of other failing cases that go wrong just as a law says: from here on it is the law. The others may go
-wrong by more than one rule."""
+"""The share of other failing cases that a law must predict to be the law. The others may go wrong by further rules."""
 
 _NEARLY_ALL = 0.9
 """The share of passing cases that a law may not break."""
@@ -41,7 +39,7 @@ _NEARLY_ALL = 0.9
 
 _SURE_IN_LAYOUTS = (UNREAD, "scale", "cap", "distance", "features", "rounding", "large logits", "dtype")
 """Kinds of laws that name a clause in a layout, too. The others may come of tokens that stand elsewhere there: a value
-that is read in the wrong place looks like a mass, or like other weights."""
+that is read at a wrong position looks like a mass, or like other weights."""
 
 _TURNS = 3
 """How often a failing case is asked again in a layout, which chooses anew each time what must not be read."""
@@ -55,19 +53,9 @@ class Held(NamedTuple):
 
 
 def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
-    """Measure what an implementation computes in place of scaled dot-product attention, in its layout.
+    """Measure the computation of an implementation that stands for scaled dot-product attention, in its layout.
 
-    Parameters
-    ----------
-    asking
-        The implementation.
-    results
-        Every result of the operation.
-
-    Raises
-    ------
-    OutOfCallsError
-        If no call is left.
+    Raises `OutOfCallsError` if no call is left.
     """
     for law in _laws(asking, results):
         named = clauses.in_layout(law.clauses, results[0].run.layout, is_sure=law.kind in _SURE_IN_LAYOUTS)
@@ -107,7 +95,7 @@ def _laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
 
 
 def _is_alike(other: Probe, plainest: Probe) -> bool:
-    """Tell whether a call has all that another one needs to go wrong: its arguments, with masks of the same kind."""
+    """Return whether a call has all that another needs to go wrong: its arguments, with masks of the same kind."""
     alignment = "causal_alignment"
     return (
         other.arguments >= plainest.arguments

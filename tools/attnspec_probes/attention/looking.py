@@ -30,7 +30,7 @@ _CALM = 3.0
 """The largest score of a call that is made moderate."""
 
 _LOWEST_READ, _NUMBERS, _STEP = 28.0, 57, 23
-"""A key whose mask is so low beside one of 0 still gets a share that can be read; how many such numbers are tried; and
+"""The mask at which a key, beside one of 0, still gets a share that can be read; how many such numbers are tried; and
 how many of them lie between neighbours."""
 
 _OF_STEP = {
@@ -47,26 +47,18 @@ _OF_STEP = {
 
 
 def look(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what a call that goes wrong tells: laws that all give its weights, or else clauses that it may break.
-
-    Parameters
-    ----------
-    probe
-        A call that goes wrong, and with fewer arguments does not.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return findings of a minimal failing call: laws that all give its weights, or else clauses that it may break."""
     calm = _calmed(probe)
     if calm is not probe and not calm.fails(asking, dtype):
         reading = read(calm, asking, dtype)
-        # A share that is too small to matter beside moderate scores tells why it does beside large ones.
+        # A share that is too small to matter beside moderate scores shows why it does beside large ones.
         fill = [] if reading is None else from_fill(reading, dtype)
         return fill or _graded(calm, asking, dtype) or [_of_size(probe)]
     return _laws(calm, asking, dtype) or [part(calm)]
 
 
 def _graded(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    """Return what a mask of many numbers tells whose lowest ones still get a share that can be read."""
+    """Return findings of a mask of many numbers, whose lowest ones still get a share that can be read."""
     # Out of order: numbers that rise along the keys hide behind keys that are lost at an end.
     order = np.arange(_NUMBERS) * _STEP % _NUMBERS
     graded = of_mask(np.linspace(-_LOWEST_READ, 0.0, _NUMBERS)[order])

@@ -1,4 +1,4 @@
-"""What one call of a black box told: a law, or which part of the computation goes wrong."""
+"""The finding of one call of a black box: a law, or which part of the computation goes wrong."""
 
 from __future__ import annotations
 
@@ -25,20 +25,9 @@ UNREAD = "unread"
 
 @dataclass(frozen=True)
 class Finding:
-    """What one call told.
+    """A finding of one call: its subject, clauses that are or may be broken, and a sentence; `parameters` were fitted.
 
-    Attributes
-    ----------
-    kind
-        What it is about.
-    clauses
-        The clauses that it breaks, or those that it may break.
-    sentence
-        What is computed, and what is owed.
-    parameters
-        What was fitted, by name.
-    output
-        Gives the output of any call by the law, None where it says nothing of that call; None where it says it of none.
+    `output` gives the output of any call by the law, None where it says nothing of that call; None where it never does.
     """
 
     kind: str
@@ -49,7 +38,7 @@ class Finding:
 
 
 def part(probe: Probe) -> Finding:
-    """Return what the arguments of a call alone tell, which goes wrong with no fewer."""
+    """Return the finding that the arguments of a call alone give, which goes wrong with no fewer."""
     given = sorted(probe.arguments)
     needed = f"with {', '.join(given)}, and with no fewer" if given else "without any optional argument"
     return Finding(ARGUMENTS, clauses.of_arguments(probe.arguments), f"It goes wrong {needed}.")

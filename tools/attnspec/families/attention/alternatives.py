@@ -1,7 +1,7 @@
 """Conventions that an implementation of attention declares instead of the normative ones: inputs and expected outputs.
 
-The golden values follow the normative conventions. The values of the others are computed here from the inputs; they
-are never stored. A logarithm is handed over as its forward pass gives it.
+Golden values follow the normative conventions. Those of the others are computed here from the inputs, and never stored.
+A logarithm is handed over as its forward pass gives it.
 """
 
 from __future__ import annotations
@@ -35,30 +35,10 @@ _OF_PARTS = ("logsumexp_a", "logsumexp_b")
 
 
 class AttentionBound(Tolerance):
-    """Values and tolerances of the outputs of one case of attention.
+    """Values and tolerances of the outputs of one case of attention, and the elements that declared conventions decide.
 
-    Parameters
-    ----------
-    estimates, vacuous, unowed, reach
-        As :class:`attnspec.bounds.tolerance.Tolerance` takes them.
-    fully_masked
-        Output name to the elements that come from a query without any key; empty where there are none.
-    without_mean
-        Output name to those among them that take no mean of values either.
-    no_keys
-        Whether there is no key at all.
-    reached
-        What gives, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
-    shift
-        How much the logits of each query lie above the normative ones (B, Hq, Sq, 1); None for not at all.
-    overflowed
-        What gives, by output name, the elements that come from numbers beyond the largest of the dtype in which a run
-        stores them between its steps.
-    quantized
-        What the case has of quantized tensors; None for nothing.
-    beyond_dequantized
-        What gives, by output name, the elements that come from products with scales beyond the largest number of the
-        dtype to which they are declared to be rounded.
+    By output: `fully_masked` elements have a query without any key, `without_mean` ones of them no mean of values
+    either. `shift` (B, Hq, Sq, 1): how far logits lie above the normative ones; None for not at all.
     """
 
     def __init__(
@@ -98,17 +78,7 @@ def handed(
     attributes: Mapping[str, Any],
     conventions: Mapping[str, str],
 ) -> Mapping[str, NDArray[Any]]:
-    """Return the inputs as who declares these conventions has them.
-
-    Parameters
-    ----------
-    operation
-        Name of the operation.
-    inputs, attributes
-        Those of the case.
-    conventions
-        Every convention's choice for the operation.
-    """
+    """Return the inputs under declared conventions, from those of the case."""
     changed = {name: declared_logarithms(inputs[name], conventions) for name in _OF_PARTS if name in inputs}
     if operation == _BACKWARD and "logsumexp" in inputs:
         raised = inputs["logsumexp"] + _left_by_a_column(inputs, attributes, conventions)
@@ -134,19 +104,7 @@ def _left_by_a_column(
 
 
 def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
-    """Return what is owed under declared conventions, from what is owed under the normative ones.
-
-    Parameters
-    ----------
-    outputs
-        What is owed under the normative conventions.
-    conventions
-        Every convention's choice for the operation.
-    bound
-        Values and tolerances under the declared alternatives.
-    run
-        The place of the run among those that the tolerances stand for.
-    """
+    """Return the expected outputs under declared conventions, from the normative ones; `run` indexes the tolerances."""
     if isinstance(bound, BackwardBound):
         return gradients_owed(outputs, conventions, bound, run)
     if isinstance(bound, MergeBound):
@@ -172,17 +130,7 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
 def computed_under(
     outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance
 ) -> Mapping[str, NDArray[Any]]:
-    """Return what a mistake gives under declared conventions, from what it gives under the normative ones.
-
-    Parameters
-    ----------
-    outputs
-        What the mistake gives, in float64.
-    conventions
-        Every convention's choice for the operation.
-    bound
-        Values and tolerances under the declared alternatives.
-    """
+    """Return the outputs of a mistake (float64) under declared conventions, from those under the normative ones."""
     found = dict(outputs)
     shift = bound.shift if isinstance(bound, AttentionBound) else None
     if shift is not None:
@@ -216,20 +164,10 @@ def without_keys(operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping
 
 @dataclass
 class _Declared:
-    """What is owed under declared alternatives, one after the other.
+    """Expected outputs under declared alternatives, applied one after the other.
 
-    Attributes
-    ----------
-    outputs
-        What is owed under the normative conventions, and becomes what is owed under the declared ones.
-    conventions
-        Every convention's choice for the operation.
-    bound
-        Values and tolerances under the declared alternatives.
-    ungraded
-        Output name to elements that the declared conventions leave open.
-    under
-        The declarations that changed something.
+    `outputs` begin as the normative ones; `ungraded` elements are left open; `under` names declarations that had an
+    effect.
     """
 
     outputs: dict[str, NDArray[Any]]
@@ -239,7 +177,7 @@ class _Declared:
     under: list[str] = field(default_factory=list[str])
 
     def rows_without_keys(self) -> None:
-        """Replace what queries without any key owe; their logsumexp is graded only where it is declared."""
+        """Replace expected rows of queries without any key; their logsumexp is graded only where it is declared."""
         name = "no_keys" if self.bound.has_no_keys else "fully_masked_row"
         row, empty = self.conventions[name], self.conventions["empty_logsumexp"]
         is_other = row in ("nan", "uniform", "filled")
@@ -272,7 +210,7 @@ class _Declared:
         self._graded_under("logsumexp_base=2")
 
     def what_excluded_numbers_reach(self) -> None:
-        """Leave out what NaN and infinities in excluded positions may reach.
+        """Leave out the elements that NaN and infinities in excluded positions may reach.
 
         A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
         """

@@ -1,4 +1,4 @@
-"""What is owed of gradients under conventions that an implementation declares instead of the normative ones."""
+"""Expected gradients under conventions that an implementation declares instead of the normative ones."""
 
 from __future__ import annotations
 
@@ -19,19 +19,7 @@ if TYPE_CHECKING:
 def gradients_owed(
     outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: BackwardBound, run: int
 ) -> Owed:
-    """Return what is owed of gradients under declared conventions, from what is owed under the normative ones.
-
-    Parameters
-    ----------
-    outputs
-        What is owed under the normative conventions.
-    conventions
-        Every convention's choice for the operation.
-    bound
-        Values and tolerances under the declared alternatives.
-    run
-        The place of the run among those that the tolerances stand for.
-    """
+    """Return the expected gradients under declared conventions, from normative ones; `run` indexes the tolerances."""
     owed, under = dict(outputs), list[str]()
     ungraded: dict[str, NDArray[np.bool_]] = {}
 

@@ -1,4 +1,4 @@
-"""What distinguishes one case of attention from another: the features by which failures are sorted."""
+"""Features of a case of attention, by which failures are sorted."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _also_right(operation: str, output: str, given: NDArray[Any], owed: NDArray[
 
 
 def _has_equal_scores(case: Case) -> bool:
-    """Tell a case whose scores are all 0, in which many mistakes cannot be seen."""
+    """Return whether the scores of a case are all 0: many mistakes cannot be seen."""
     query = None if case.generated else case.inputs.get("query")
     return query is not None and not np.any(query)
 

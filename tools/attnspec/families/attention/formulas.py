@@ -1,6 +1,6 @@
 """The formula of each operation of attention in lines of NumPy, with the features of one case and no others.
 
-Every function returns the lines that compute the outputs of its operation from the inputs, under the contract's names.
+Each function returns the lines that compute an operation's outputs from its inputs, under the contract's names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which keys queries attended, and which they should have.
+"""Key sets: which keys queries attended, and which they should have.
 
 Weights show it, and so does the output of a key-set probe: a case whose scores are all 0 and whose values are rows of
 the identity, so that the output holds the weights themselves.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
 
 _NO_WEIGHT = 1e-9
-"""What counts as no weight: the smallest share that `_LARGEST_SCORE` leaves a key lies far above."""
+"""The largest share that counts as no weight: the smallest that `_LARGEST_SCORE` leaves a key lies far above."""
 
 _NEARLY_ONE = 1.01
 """The largest weight that counts as one: in half precision a share may come back a little above 1."""
@@ -32,15 +32,7 @@ _LARGEST_SCORE = 10.0
 
 
 def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets | None:
-    """Return which keys were attended and which should have been (B, H, Sq, Sk), or None where that does not show.
-
-    Parameters
-    ----------
-    case, dtype
-        The run.
-    got
-        What came back.
-    """
+    """Return which keys were attended and which should have been (B, H, Sq, Sk); None where outputs do not show it."""
     golden = case.golden(dtype)
     if case.operation == "causal_mask":
         return _sets_of_mask(got["output"], golden["output"])
@@ -48,12 +40,12 @@ def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets
     if not is_probe(case) and (name == "output" or not _has_moderate_scores(case)):
         return None
     given, owed = got[name].astype(np.float64), golden[name]
-    # What is no share of anything shows no set of keys.
+    # An output that holds no shares shows no set of keys.
     if given.ndim != 4 or given.shape != owed.shape or not np.isfinite(owed).all():
         return None
     if not (np.isfinite(given) & (given >= 0) & (given <= _NEARLY_ONE)).all():
         return None
-    # A key with a tiny share cannot be told from one that is excluded, so the right sets must be beyond doubt.
+    # A key with a tiny share cannot be distinguished from an excluded one, so the right sets must be beyond doubt.
     attended: NDArray[np.bool_] = given > _NO_WEIGHT
     should: NDArray[np.bool_] = owed > _NO_WEIGHT
     if ((owed > 0) & ~should).any():
@@ -65,7 +57,7 @@ def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets
 
 
 def is_probe(case: Case) -> bool:
-    """Tell whether the output of a case holds the weights: scores of 0, and the identity as values."""
+    """Return whether the output of a case holds the weights: scores of 0, and the identity as values."""
     inputs = case.inputs
     if case.operation != "scaled_dot_product_attention" or case.generated or inputs["query"].any():
         return False
@@ -81,7 +73,7 @@ def _within(lengths: NDArray[np.int64], queries: int) -> NDArray[np.bool_]:
 
 
 def _has_moderate_scores(case: Case) -> bool:
-    """Tell whether no weight vanishes by itself, even where the scores are not scaled."""
+    """Return whether no weight vanishes by itself, even where the scores are not scaled."""
     if case.operation != "scaled_dot_product_attention":
         return False
     given = {name: case.inputs[name] for name in ("query", "key", "past_key") if name in case.inputs}
@@ -106,7 +98,7 @@ def _sets_of_mask(given: NDArray[Any], owed: NDArray[Any]) -> KeySets | None:
 def attendable_keys(case: Case) -> NDArray[np.bool_] | None:
     """Return which key each query may attend (B, H, Sq, P + Sk), or None for an operation without such a question."""
     inputs, attributes = case.inputs, case.attributes
-    # Who may attend what among a hundred thousand tokens is no picture, and would fill the memory.
+    # A picture of a hundred thousand tokens shows nothing, and would fill the memory.
     if case.rejects is not None or case.generated:
         return None
     if case.operation in ("scaled_dot_product_attention", "scaled_dot_product_attention_backward"):

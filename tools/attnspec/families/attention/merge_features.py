@@ -1,4 +1,4 @@
-"""What distinguishes one case of two merged parts from another."""
+"""Features of a case of two merged parts."""
 
 from __future__ import annotations
 

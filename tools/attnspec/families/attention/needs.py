@@ -1,4 +1,4 @@
-"""What an attention may lack: which of its cases need it."""
+"""Capabilities that an attention may lack, and the cases that need them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,9 @@ _AXES = 4
 
 
 def needs(case: Case) -> frozenset[str]:
-    """Return the capabilities that a case of attention needs, of those that the contract lists.
-
-    Parameters
-    ----------
-    case
-        Any case; also one that must be refused, the ranks of which do not fit each other.
-    """
+    """Return the contract's capabilities that a case of attention needs; one to be refused may have unfit ranks."""
     inputs, attributes = case.inputs, case.attributes
-    # What is generated is not drawn to look at it; it is never quantized.
+    # Generated inputs are not drawn only to look at them; they are never quantized.
     generated: Mapping[str, Generated] = inputs.generated if isinstance(inputs, Inputs) else {}
     shapes = {name: generated[name].shape if name in generated else inputs[name].shape for name in inputs}
     lengths = {name: ((None,) * _AXES + shape)[-_AXES:] for name, shape in shapes.items()}

@@ -1,4 +1,4 @@
-"""What software usually calls the arguments of attention; compared without regard to case and underscores."""
+"""Usual names of the arguments of attention in software; compared without regard to case and underscores."""
 
 from __future__ import annotations
 
@@ -69,4 +69,4 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 """Argument to its other names, the most usual first."""
 
 UNSTATED: Mapping[str, str] = {"scale": "query.shape[-1] ** -0.5"}
-"""What an argument is where a case states none, for functions that have no default of their own."""
+"""Value of an argument where a case states none, for functions that have no default of their own."""

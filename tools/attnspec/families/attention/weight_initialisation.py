@@ -1,4 +1,4 @@
-"""What random weights must satisfy, whatever generator made them."""
+"""Properties of random weights, whatever generator made them."""
 
 from __future__ import annotations
 
@@ -34,19 +34,8 @@ SMALLEST_PROBABILITY = 1e-9
 def lacks_property(
     operation: str, attributes: Mapping[str, Any], outputs: Mapping[str, NDArray[Any]]
 ) -> PropertyProblem | None:
-    """Return what a Glorot-normal sample lacks, or None where it has every property.
+    """Return the property that a Glorot-normal sample (fan_in, fan_out) of at least 4096 numbers lacks, or None.
 
-    Parameters
-    ----------
-    operation
-        ``glorot_normal``, the one operation of attention that is graded by properties.
-    attributes
-        ``fan_in`` and ``fan_out``; their product is at least 4096.
-    outputs
-        The sample, as ``output`` (fan_in, fan_out).
-
-    Notes
-    -----
     Clauses ``glorot_normal.shape``, ``.mean``, ``.standard_deviation``, ``.distribution``, ``.tails``.
     """
     assert operation == "glorot_normal"

@@ -1,4 +1,4 @@
-"""What distinguishes one case of rotary positions from another: the features by which failures are sorted."""
+"""Features of a case of rotary positions, by which failures are sorted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def features(case: Case) -> list[tuple[str, bool]]:
 
 
 def turns_nothing(case: Case) -> bool:
-    """Tell a case whose tokens all stand at position 0, or are turned by no angle: most mistakes cannot be seen."""
+    """Return whether tokens all stand at position 0, or are turned by no angle: most mistakes cannot be seen."""
     positions, sines = case.inputs.get("position_ids"), case.inputs.get("sin")
     still = [array for array in (positions, sines) if array is not None]
     return any(not np.any(array) for array in still)

@@ -1,8 +1,7 @@
-"""The tolerance of rotary frequencies and of their attention factor: relative errors, from formula to formula.
+"""Tolerance of rotary frequencies and of their attention factor: relative errors, from formula to formula.
 
-Every function carries a value and its error through one formula of the specification. An error that is a multiple of
-the unit roundoff counts the roundings of the formula: those of its parameters, of its products and quotients, and of
-the result.
+Every function carries a value and its error through one formula of the specification. An error in multiples of the unit
+roundoff counts the roundings of the formula: of its parameters, of its products and quotients, and of the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is owed of a rotation by who rounds its products to half precision, where they may be too large for it."""
+"""Overflow of a rotation whose products are rounded to half precision, and the outputs that it leaves open."""
 
 from __future__ import annotations
 
@@ -20,16 +20,9 @@ _CONVENTION = "half_precision_overflow"
 
 
 class RotationBound(Tolerance):
-    """Values and tolerances of rotated features, and which of them an overflow of a product reaches.
+    """Values and tolerances of rotated features (B, H, S, E), and which of them an overflow of a product reaches.
 
-    Parameters
-    ----------
-    output
-        The rotated features (B, H, S, E).
-    products
-        The larger product of each of them, without its sign (same); 0 for features that stay.
-    precision
-        Unit roundoffs of the runs.
+    `products` holds the larger absolute product of each; 0 for features that stay.
     """
 
     def __init__(self, output: Estimate, products: NDArray[Any], precision: Precision) -> None:
@@ -44,7 +37,7 @@ class RotationBound(Tolerance):
 
 
 def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
-    """Return what is owed under declared conventions, as :class:`attnspec.families.record.Family` has it."""
+    """Return the expected outputs under declared conventions, as :class:`attnspec.families.record.Family` has it."""
     if not isinstance(bound, RotationBound) or conventions[_CONVENTION] != "open":
         return Owed(outputs, {}, ())
     elements = bound.overflowed(run)

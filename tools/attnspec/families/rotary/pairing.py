@@ -4,17 +4,8 @@ from __future__ import annotations
 
 
 def paired_features(pairs: int, pairing: str) -> tuple[slice, slice]:
-    """Return the first and the second features of all pairs.
+    """Return the first and the second features of `pairs` pairs, ``half`` or ``interleaved``.
 
-    Parameters
-    ----------
-    pairs
-        How many there are: the width of the tables.
-    pairing
-        ``half`` or ``interleaved``.
-
-    Notes
-    -----
     The clauses ``pairing.half`` and ``pairing.interleaved`` of ``apply_rotary``.
     """
     if pairing == "interleaved":

@@ -1,4 +1,4 @@
-"""What ALiBi takes from the logits: which distance, between which positions, by the slope of which head."""
+"""Laws of ALiBi: which distance, between which positions, by the slope of which head, logits lose."""
 
 from __future__ import annotations
 
@@ -22,20 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AlibiLaw:
-    """What the logits lose.
+    """A law of ALiBi about ``distance``, ``position`` or ``heads``: the bias added to the logits of a probe.
 
-    Attributes
-    ----------
-    about
-        ``distance``, ``position`` or ``heads``.
-    words
-        The rule.
-    offset
-        Where the first query stands, less where it should; 0 where that is right.
-    bias
-        Gives what is added to the logits of a probe.
-    at
-        Gives where the first query of a probe stands.
+    `at` gives where the first query stands, and `offset` how far that is from where it should; `words` are the rule.
     """
 
     about: str
@@ -46,7 +35,7 @@ class AlibiLaw:
 
 
 _OWED = "|p - j|"
-"""The distance that is owed."""
+"""The expected distance."""
 
 _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
     _OWED: np.abs,

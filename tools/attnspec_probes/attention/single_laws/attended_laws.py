@@ -24,7 +24,7 @@ _NO_WEIGHT = 1e-13
 """A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""
 
 _MOST = 16
-"""Laws that give the keys of one probe; other cases tell which of them holds."""
+"""Laws that give the keys of one probe; other cases show which of them holds."""
 
 _NUMBERS = 64
 """Numbers of a mask that are tried as thresholds; probes have few."""
@@ -35,21 +35,10 @@ _REFINEMENTS, _LIMITS = 3, 60
 
 @dataclass(frozen=True)
 class AttendedLaw:
-    """Which keys are attended.
+    """The keys attended by a law: of any probe, or None where it says nothing of it; `change` puts it in words.
 
-    Attributes
-    ----------
-    constraint
-        The constraint that is another one: ``mask``, ``causal``, ``left``, ``right``, ``lengths``, ``keys``; or
-        ``position`` where all that positions place is.
-    change
-        What became of it, in words.
-    parameters
-        What was fitted, by name.
-    attended
-        Gives the keys of any probe by the law; None where it says nothing of it.
-    adds_mask
-        Whether the numbers of a mask are added beside it.
+    `constraint` is the one that differs: ``mask``, ``causal``, ``left``, ``right``, ``lengths``, ``keys``; ``position``
+    for all that positions decide. `adds_mask`: the numbers of a mask are added beside it.
     """
 
     constraint: str
@@ -102,7 +91,7 @@ def together(probe: Probe, constraints: Constraints) -> NDArray[np.bool_]:
 def attended_laws(reading: Reading) -> list[AttendedLaw]:
     """Return the laws that give the keys that were attended, the plainest first.
 
-    Rows that count and are owed a key are held against them.
+    They must fit the rows that count and should attend to a key.
     """
     return list(islice(holding(_laws(reading.probe), reading), _MOST))
 
@@ -117,17 +106,7 @@ def holding(laws: Iterable[AttendedLaw], reading: Reading) -> Generator[Attended
 
 
 def refined(law: AttendedLaw, probe: Probe, asking: Asking, dtype: str) -> AttendedLaw:
-    """Return the law with a threshold of a mask made exact, by masks of many numbers; another law as it is.
-
-    Parameters
-    ----------
-    law
-        A law that gives the keys of a probe.
-    probe
-        The probe, whose mask has few numbers.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Return a law with the threshold of a mask made exact, by masks of many numbers; another law as it is."""
     if "threshold" not in law.parameters:
         return law
     numbers = np.unique(probe.inputs["mask"])
@@ -169,7 +148,7 @@ def above_threshold(limit: float, *, adds_mask: bool) -> AttendedLaw:
 
 
 def blamed(reading: Reading) -> tuple[str, ...]:
-    """Return the constraints that exclude all keys which were attended beyond those that are owed."""
+    """Return the constraints that exclude all keys which were attended beyond the expected ones."""
     probe = reading.probe
     beyond = attended_in(reading) & ~probe.placing.attendable & probe.live[..., np.newaxis]
     if not beyond.any():
@@ -217,7 +196,7 @@ def _changed(
 
 
 def _offsets(probe: Probe) -> Generator[AttendedLaw]:
-    """Give the laws in which the queries stand elsewhere: at a place of the arrays, or some positions off."""
+    """Give the laws in which the queries stand elsewhere: at an index of the arrays, or some positions off."""
     places: dict[str, Callable[[Probe], Any]] = {
         "the first key of all": lambda _: 0,
         "the first new key": lambda of: of.past,

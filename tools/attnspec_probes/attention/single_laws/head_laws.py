@@ -18,17 +18,7 @@ _SAME = {"float64": 1e-9, "float32": 1e-4}
 
 
 class HeadMap(NamedTuple):
-    """A map of query heads to key heads.
-
-    Attributes
-    ----------
-    of
-        What is read so: ``keys``, ``values``, or ``keys and values``.
-    heads
-        The key head of each query head.
-    rule
-        The map in words, where a rule gives it.
-    """
+    """A map of query heads to key heads, `of` ``keys``, ``values`` or ``keys and values``, with its rule if any."""
 
     of: str
     heads: tuple[int, ...]
@@ -44,7 +34,7 @@ _RULES: dict[str, Callable[[int, int], NDArray[np.int64]]] = {
 
 
 def head_map(reading: Reading, dtype: str) -> HeadMap | None:
-    """Return the heads that were read, where they are others than those owed; None if not."""
+    """Return the heads that were read, where they are others than the expected ones; None if not."""
     probe = reading.probe
     values, keys = _of_values(reading), _of_keys(reading, dtype)
     owed = tuple(probe.heads.tolist())

@@ -17,39 +17,28 @@ if TYPE_CHECKING:
     from attnspec_probes.attention.single_laws.read_weights import Reading
 
 RESIDUALS = {"float64": 1e-8, "float32": 3e-4}
-"""What a law may leave unexplained of the logits: the logarithms of weights that are exact to some thousand
-roundings."""
+"""Residuals that a law may leave of the logits: logarithms of weights that are exact to some thousand roundings."""
 
 _TRIED = 160
-"""Numbers that are tried before the best is made exact; a residual has one low place between two of them."""
+"""Numbers that are tried before the best is made exact; a residual has one minimum between two of them."""
 
 _THIRDS = 70
 """Steps after which an interval is shorter than a rounding of its numbers."""
 
 _SHARE_OF_SINK = 1e-4
-"""What a sink got is what the keys did not: less than this share is lost in the roundings of their sum."""
+"""The least share of a sink, which gets all that keys do not: less is lost in the roundings of their sum."""
 
 _VARIES = 1e-3
-"""Scores that differ by less within every row tell nothing of their factor."""
+"""Scores that differ by less within every row do not show their factor."""
 
 
 Form = Callable[[NDArray[Any], float, float], NDArray[Any]]
-"""Scores, the bound of a cap, and the one that is owed, to what the cap leaves."""
+"""Scores, the bound of a cap, and the expected one, to the capped scores."""
 
 
 @dataclass(frozen=True)
 class LogitLaw:
-    """How logits are made.
-
-    Attributes
-    ----------
-    name
-        What differs from what is owed, such as ``scale``.
-    parameters
-        What was fitted, by name.
-    logits
-        Gives the logits of any probe by the law.
-    """
+    """A law of the logits of any probe, named for its difference, such as ``scale``; `parameters` were fitted."""
 
     name: str
     parameters: Mapping[str, float]
@@ -57,17 +46,10 @@ class LogitLaw:
 
 
 class Rows(NamedTuple):
-    """What rows of weights tell about logits.
+    """Logits from rows of weights: their logarithms (B, Hq, Sq, P + Sk), less the mean over the readable entries.
 
-    Attributes
-    ----------
-    measured
-        Logarithms of weights (B, Hq, Sq, P + Sk), with a last column for what the sink got, where there is one; less
-        their mean over the entries that tell.
-    telling
-        The entries that tell: attended, and to be attended.
-    sinks
-        The logits of the last column (Hq); None where there is none.
+    Where there is a sink, a last column has its share, and `sinks` (Hq) its logits. `telling` entries are readable:
+    they are attended, and should be.
     """
 
     measured: NDArray[Any]
@@ -75,15 +57,7 @@ class Rows(NamedTuple):
     sinks: NDArray[Any] | None
 
     def centred(self, logits: NDArray[Any], *, is_part: bool = False) -> NDArray[Any]:
-        """Return logits less their mean over the entries of each row that tell, as one list.
-
-        Parameters
-        ----------
-        logits
-            Logits of the keys, or a part of them, which the sink does not have.
-        is_part
-            Whether they are a part.
-        """
+        """Return logits less their mean over each row's readable entries, as one list; no sink's if `is_part`."""
         batch, heads, queries, columns = self.telling.shape
         full = np.broadcast_to(logits, (batch, heads, queries, columns - (self.sinks is not None)))
         if self.sinks is not None:
@@ -100,7 +74,7 @@ class Rows(NamedTuple):
 
     @property
     def of_keys(self) -> NDArray[Any]:
-        """What was measured, as one list, less what the sink alone brings."""
+        """Measured logits, as one list, less the part that the sink alone brings."""
         return self.measured[self.telling] - self.centred(np.zeros((1, 1, 1, 1)))
 
     def residual(self, logits: NDArray[Any]) -> float:
@@ -109,15 +83,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(reading: Reading, *, with_sinks: bool = True) -> Rows | None:
-    """Return what the weights of a reading tell about logits; None where no row has two entries that tell.
-
-    Parameters
-    ----------
-    reading
-        The weights.
-    with_sinks
-        Whether what sinks got is held beside what keys got.
-    """
+    """Return the logits that weights show, with sinks' shares if asked; None where no row has two readable entries."""
     probe, weights = reading.probe, reading.weights
     telling = probe.placing.attendable & probe.live[..., np.newaxis] & (weights > 0) & np.isfinite(weights)
     sinks = probe.inputs.get("sinks") if with_sinks else None
@@ -135,7 +101,7 @@ def rows_of(reading: Reading, *, with_sinks: bool = True) -> Rows | None:
 
 
 def logits_are_right(rows: Rows, probe: Probe, dtype: str) -> bool:
-    """Tell whether the weights stand to each other as they should."""
+    """Return whether the weights stand to each other as they should."""
     return rows.residual(probe.logits) <= _allowed(probe, dtype)
 
 
@@ -229,7 +195,7 @@ _CLAMPS: dict[str, Callable[[NDArray[Any], float], NDArray[Any]]] = {
     "mask clamped above": np.minimum,
     "mask clamped to both sides": lambda mask, limit: np.clip(mask, -abs(limit), abs(limit)),
 }
-"""What bounds a mask, by a limit."""
+"""Bounds of a mask, by a limit."""
 
 
 def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
@@ -282,7 +248,7 @@ _CAPS: dict[str, Form] = {
     "cap of another inner bound": lambda scores, bound, owed: owed * np.tanh(scores / bound),
     "cap of another outer bound": lambda scores, bound, owed: bound * np.tanh(scores / owed),
 }
-"""Forms of a cap, of scores, the bound that is fitted, and the one that is owed."""
+"""Forms of a cap, of scores, the bound that is fitted, and the expected one."""
 
 
 def _best(residual: Callable[[float], float], tried: NDArray[Any]) -> float:

@@ -1,4 +1,4 @@
-"""What results depend on that they must not: how an input lies in memory, and what was computed before."""
+"""Results that depend on what they must not: how an input lies in memory, or earlier calls."""
 
 from __future__ import annotations
 
@@ -21,22 +21,15 @@ _EXTENTS = ((19, 31), (23, 37))
 
 
 def asked_again(start: Start, asking: Asking) -> bool:
-    """Ask a failing case once more, in its own dtype and memory layout; tell whether it fails again."""
+    """Call with a failing case once more, in its own dtype and memory layout; return whether it fails again."""
     answer = asking(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.memory_order)
     return bool(start.probe.wrong(start.probe.output_in(answer), start.dtype).any())
 
 
 def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
-    """Tell whether a call is right at extents never used, and wrong when they come again with something changed.
+    """Return whether a case that fails again is right at extents never used, and wrong there once something is changed.
 
-    Parameters
-    ----------
-    start
-        A failing case, which goes wrong when it is asked again.
-    asking
-        The black box.
-    place
-        Which extents are taken; those of another place were used.
+    `place` is an index into the extents; those of other indices were used.
     """
     fresh = resized(start.probe, *_EXTENTS[place])
     if fresh.fails(asking, start.dtype):
@@ -44,7 +37,7 @@ def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
     wrong = next((changed for changed in _changed(fresh) if changed.fails(asking, start.dtype)), None)
     if wrong is None:
         return False
-    # What was changed may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
+    # The changed call may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
     queries, keys = _EXTENTS[place]
     return not resized(wrong, queries, keys + 1).fails(asking, start.dtype)
 

@@ -52,7 +52,7 @@ class FeatureLaw(NamedTuple):
 
 
 def feature_law(rows: Rows, probe: Probe) -> FeatureLaw | None:
-    """Return the factor of each feature; None where they are all the same, or the rows are too few to tell."""
+    """Return the factor of each feature; None where they are all the same, or the rows are too few to see."""
     width = probe.inputs["query"].shape[-1]
     parts = probe.inputs["query"][:, :, :, np.newaxis] * probe.key[:, probe.heads][:, :, np.newaxis] * probe.scale
     columns = np.stack([rows.centred(parts[..., feature], is_part=True) for feature in range(width)], axis=1)
@@ -67,17 +67,7 @@ def feature_law(rows: Rows, probe: Probe) -> FeatureLaw | None:
 
 
 class TileLaw(NamedTuple):
-    """Runs of keys of a long row whose weights are wrong by one factor each.
-
-    Attributes
-    ----------
-    keys
-        How long the row is.
-    starts
-        Where runs begin.
-    factors
-        Measured by owed weight, for each run; 0 where keys are lost.
-    """
+    """Runs of keys of a long row, from `starts`, and the factors of their weights: measured by expected, 0 if lost."""
 
     keys: int
     starts: tuple[int, ...]
@@ -105,15 +95,7 @@ def tile_law(asking: Asking, dtype: str, keys: int) -> TileLaw | None:
 
 
 def first_wrong_length(asking: Asking, dtype: str, longest: int) -> int | None:
-    """Return the fewest keys with which a plain call of rising scores goes wrong; None for two and fewer.
-
-    Parameters
-    ----------
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    longest
-        A number of keys with which it goes wrong.
-    """
+    """Return the fewest keys with which a plain call of rising scores fails, as `longest` do; None for up to two."""
     right, wrong = 1, longest
     while wrong - right > 1:
         middle = (right + wrong) // 2

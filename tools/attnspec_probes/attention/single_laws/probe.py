@@ -1,4 +1,4 @@
-"""A probe: a call of attention of the diagnosis's own, and what is owed for it, part by part."""
+"""A probe: a call of attention of the diagnosis's own, and its expected results, part by part."""
 
 from __future__ import annotations
 
@@ -21,24 +21,16 @@ if TYPE_CHECKING:
 OPERATION = "scaled_dot_product_attention"
 
 _ERRORS = {"float64": 1e-11, "float32": 2e-5, "bfloat16": 4e-2, "float16": 6e-3}
-"""How far a right result may lie from ours, in units of the largest value and of the largest logit: hundreds of
-roundings, for probes are small and moderate. A number of float32 in a float64 result lies a thousand times beyond."""
+"""Error of a right result, in units of the largest value and of the largest logit: hundreds of roundings, for probes
+are small and moderate. A number of float32 in a float64 result lies a thousand times beyond."""
 
 _LARGEST_LOGIT = 30.0
-"""Logits beyond it give weights that tell little, and exponentials that narrow dtypes do not hold."""
+"""Logits beyond it give weights that show little, and exponentials that narrow dtypes do not hold."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One call.
-
-    Attributes
-    ----------
-    inputs
-        Arrays by name, in float64, bool or int64.
-    attributes
-        Attributes by name.
-    """
+    """One call; its inputs are in float64, bool or int64."""
 
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
@@ -112,7 +104,7 @@ class Probe:
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
-        """Queries (B, Hq, Sq) whose results are owed."""
+        """Queries (B, Hq, Sq) whose results count."""
         padding = self.placing.padding
         return np.ones(self.shape[:3], dtype=np.bool_) if padding is None else ~padding
 
@@ -123,7 +115,7 @@ class Probe:
 
     @property
     def scale(self) -> float:
-        """The factor that is owed."""
+        """The expected factor of the scores."""
         said = self.attributes.get("scale")
         return 1 / math.sqrt(self.inputs["query"].shape[-1]) if said is None else float(said)
 
@@ -157,7 +149,7 @@ class Probe:
 
     @cached_property
     def bias(self) -> NDArray[Any]:
-        """What ALiBi adds to the logits, which broadcasts."""
+        """Bias of ALiBi on the logits, which broadcasts."""
         slopes = self.inputs.get("alibi_slopes")
         if slopes is None:
             return np.zeros((1, 1, 1, 1))
@@ -165,7 +157,7 @@ class Probe:
 
     @cached_property
     def mask(self) -> NDArray[Any]:
-        """What a float mask adds where it does not exclude, which broadcasts."""
+        """Bias of a float mask where it does not exclude, which broadcasts."""
         mask = self.inputs.get("mask")
         if mask is None or mask.dtype == np.bool_:
             return np.zeros((1, 1, 1, 1))
@@ -178,12 +170,12 @@ class Probe:
 
     @cached_property
     def logits(self) -> NDArray[Any]:
-        """Logits as they are owed, those of excluded keys, too."""
+        """Expected logits, those of excluded keys, too."""
         return self.capped(self.scores) + self.bias + self.mask
 
     @cached_property
     def weights(self) -> NDArray[Any]:
-        """The weights that are owed."""
+        """Expected weights."""
         return self.weights_of(self.logits, self.placing.attendable)
 
     def weights_of(self, logits: NDArray[Any], attendable: NDArray[np.bool_]) -> NDArray[Any]:
@@ -199,7 +191,7 @@ class Probe:
 
     @cached_property
     def output(self) -> NDArray[Any]:
-        """The output that is owed."""
+        """Expected output."""
         return self.output_of(self.weights)
 
     def output_of(self, weights: NDArray[Any]) -> NDArray[Any]:
@@ -223,7 +215,7 @@ class Probe:
         return self.output_in(answer)
 
     def output_in(self, answer: Mapping[str, NDArray[Any]] | None) -> NDArray[Any] | None:
-        """Return the output of an answer; None where it has none of the shape that is owed."""
+        """Return the output of an answer; None where it has none of the expected shape."""
         output = None if answer is None else answer.get("output")
         owed = (*self.shape[:3], self.inputs["value"].shape[-1])
         return output if output is not None and output.shape == owed else None
@@ -242,12 +234,12 @@ class Probe:
         return self.live & ~near
 
     def fails(self, asking: Asking, dtype: str) -> bool:
-        """Ask, and tell whether something comes back wrong."""
+        """Call, and return whether something comes back wrong."""
         return bool(self.wrong(self.ask(asking, dtype), dtype).any())
 
 
 def _matters(name: str, value: Any) -> bool:
-    """Tell an attribute that says something from one that says what holds without it."""
+    """Return whether an attribute says something, and not what holds without it."""
     if name == "window":
         return value is not None and any(side is not None for side in value)
     return value is not None and value is not False and value != "top_left"

@@ -16,17 +16,9 @@ if TYPE_CHECKING:
 
 
 class Reading(NamedTuple):
-    """What a probe read.
+    """Weights (B, Hq, Sq, P + Sk) that a probe read, and `sources` (B, Hq, Sq, B, Hkv): batch entries and key heads.
 
-    Attributes
-    ----------
-    probe
-        The probe, with its values.
-    weights
-        The weights that came back (B, Hq, Sq, P + Sk).
-    sources
-        How much of each row came from each batch entry and key head (B, Hq, Sq, B, Hkv); a whole row is its weights'
-        sum.
+    A row of `sources` sums to the sum of its weights.
     """
 
     probe: Probe
@@ -35,16 +27,9 @@ class Reading(NamedTuple):
 
 
 def read(probe: Probe, asking: Asking, dtype: str, *, wider: int = 0) -> Reading | None:
-    """Ask with such values, beside which each batch entry and head has a mark of its own; None if nothing comes back.
+    """Call with values that show weights and sources, and `wider` features of zeros; None if nothing comes back.
 
-    Parameters
-    ----------
-    probe
-        The call; its values are replaced.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    wider
-        How many features of zeros the values have more.
+    Rows of the identity show the weights; each batch entry and head has a mark of its own beside them.
     """
     batch, heads, queries, keys = probe.shape
     marks = batch * probe.key_heads

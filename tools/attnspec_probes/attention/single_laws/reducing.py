@@ -32,10 +32,10 @@ _LEFT_OUT_FIRST = (
     "is_causal",
     "causal_alignment",
 )
-"""Optional arguments. What places others goes last: without causality, alignment and past say little."""
+"""Optional arguments, those that move others last: without causality, alignment and past say little."""
 
 _NOTHING = np.zeros(0)
-"""What stands for an output that did not come back."""
+"""Stands for an output that did not come back."""
 
 _OF_NUMBERS = ("values", "shape", "repeatable")
 """Checks that look at numbers."""
@@ -55,16 +55,10 @@ class Start(NamedTuple):
 
 
 def starts(results: Sequence[Result]) -> list[Start]:
-    """Return the failing cases whose output is wrong by more than rounding, or did not come, the plainest first.
-
-    Parameters
-    ----------
-    results
-        Results of the operation.
-    """
+    """Return the failing cases whose output is wrong by more than rounding, or did not come, the plainest first."""
     failing = [result for result in results if result.status == "fail" and result.verdict.check in _OF_NUMBERS]
     wrong = [start for start in _ordered(failing) if _is_wrong(start)]
-    # Where nothing but errors comes back, what a call needs for one tells as much.
+    # Where nothing but errors comes back, the arguments that a call needs for one show as much.
     return wrong or _ordered([result for result in results if result.status == "error"])
 
 
@@ -108,15 +102,7 @@ def probe_of(result: Result) -> Probe:
 
 
 def reduced(probe: Probe, asking: Asking, dtype: str) -> Probe:
-    """Leave out every optional argument without which the call still goes wrong.
-
-    Parameters
-    ----------
-    probe
-        A call that goes wrong.
-    asking, dtype
-        The black box, and the dtype in which it is asked.
-    """
+    """Leave out every optional argument without which the failing call still goes wrong."""
     for argument in _LEFT_OUT_FIRST:
         if argument not in probe.arguments:
             continue

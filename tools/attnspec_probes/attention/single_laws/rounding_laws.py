@@ -30,18 +30,9 @@ _LARGEST_OF_FLOAT16 = 6e4
 
 
 class RoundingLaw(NamedTuple):
-    """A step whose result was rounded.
+    """A step whose result was rounded, such as ``scores``, or cut off; the error is `drop` times smaller with it.
 
-    Attributes
-    ----------
-    step
-        Such as ``scores`` or ``weights``.
-    bits
-        Significant bits that were left: 24 for float32, 11 for float16, 8 for bfloat16.
-    is_cut
-        Whether bits were cut off, and not rounded.
-    drop
-        How many times smaller the error is with it.
+    `bits` are those left of the significand: 24 for float32, 11 for float16, 8 for bfloat16.
     """
 
     step: str
@@ -51,17 +42,7 @@ class RoundingLaw(NamedTuple):
 
 
 def rounding_law(probe: Probe, output: NDArray[Any], dtype: str) -> RoundingLaw | None:
-    """Return the rounding that explains a small error of an output; None where none does, or it is no small one.
-
-    Parameters
-    ----------
-    probe
-        The call.
-    output
-        What came back.
-    dtype
-        The dtype in which it was asked.
-    """
+    """Return the rounding that explains a small error of an output; None where none does, or the error is not small."""
     live = probe.live
     with np.errstate(invalid="ignore"):
         error = np.abs(output - probe.output)[live].max(initial=0.0)

@@ -1,4 +1,4 @@
-"""What the exponentials are divided by: a mass that is added, sinks of other heads, excluded keys that keep a share."""
+"""Laws of the softmax's total: a mass that is added, sinks of other heads, excluded keys that keep a share."""
 
 from __future__ import annotations
 
@@ -28,17 +28,7 @@ _SMALLEST = 1e-290
 
 @dataclass(frozen=True)
 class TotalLaw:
-    """What stands in the place of the total.
-
-    Attributes
-    ----------
-    name
-        Such as ``added mass``.
-    parameters
-        What was fitted, by name.
-    weights
-        Gives the weights of any probe by the law; None where it says nothing of it.
-    """
+    """A law of the total, such as ``added mass``: the weights of any probe; None where it says nothing of that one."""
 
     name: str
     parameters: Mapping[str, float | str]
@@ -65,23 +55,16 @@ def _gives(law: TotalLaw, reading: Reading, dtype: str) -> bool:
 
 
 def fill_laws(reading: Reading, constraint: str | None, dtype: str) -> list[TotalLaw]:
-    """Return the laws by which excluded keys keep a share: their logits are one number, or are moved by one.
+    """Return laws by which excluded keys keep a share: their logits are one number, or are moved by one.
 
-    Parameters
-    ----------
-    reading
-        The weights.
-    constraint
-        The constraint whose keys keep it; None for all keys that are excluded.
-    dtype
-        The dtype in which was asked.
+    The keys are those that `constraint` excludes; None for all that are excluded.
     """
     probe, weights = reading.probe, reading.weights
     beyond = _kept(probe, constraint) & probe.live[..., np.newaxis] & (weights > 0)
     if not beyond.any():
         return []
     telling = probe.placing.attendable & (weights > 0)
-    # What each row lost to its total: the same for all its keys.
+    # The loss of each row to its total: the same for all its keys.
     with np.errstate(all="ignore"):
         logarithms = np.log(weights)
     count = np.maximum(telling.sum(axis=-1, keepdims=True), 1)
@@ -131,7 +114,7 @@ def _laws(reading: Reading) -> Generator[TotalLaw]:
 
 
 def _excess(reading: Reading) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return, for each row that tells, what its total has beyond the keys, and the largest logit."""
+    """Return, for each readable row, the excess of its total over the keys, and the largest logit."""
     probe = reading.probe
     rows = probe.live & (reading.weights.sum(axis=-1) > 0)
     if not rows.any():

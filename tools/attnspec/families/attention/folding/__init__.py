@@ -23,7 +23,7 @@ Argument        What it gets
 
 Folded are `past_key` and `past_value`, which are put before the keys; `is_causal` in both alignments, `window`,
 `key_lengths`, `alibi_slopes` and `mask`; key and value heads that are shared, which are repeated. Rows beyond
-`query_lengths` are cleared. What cannot be folded is ``unsupported``: a softcap or sinks for those who have none,
+`query_lengths` are cleared. ``unsupported`` is all that cannot be folded: a softcap or sinks for those who have none,
 biases for those who take no float mask, a scale that would round the query.
 
 What is folded is checked as the operation's page asks; all else about query, key and value is for the function to
@@ -175,17 +175,7 @@ def _check_ranks(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) ->
 
 
 def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
-    """Return what the function returned, its output without rows that do not count, and rounded where it was widened.
-
-    Parameters
-    ----------
-    returned
-        An output, or a mapping of outputs.
-    padding
-        Queries (B, 1, Sq) beyond their length; None where there are none.
-    dtype
-        What to round to; None for not at all.
-    """
+    """Return an output, or a mapping of them, with `padding` (B, 1, Sq) cleared, rounded to `dtype` unless None."""
     if padding is None and dtype is None:
         return returned
     outputs = dict(cast("Mapping[str, Any]", returned)) if isinstance(returned, Mapping) else {"output": returned}
@@ -197,13 +187,7 @@ def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[
 
 
 class _Plain:
-    """The plain function, and what its signature takes.
-
-    Raises
-    ------
-    TargetError
-        If it demands an argument that it cannot be given.
-    """
+    """The plain function and what its signature takes; `TargetError` if it demands an argument that nothing gives."""
 
     def __init__(self, attend: Callable[..., Any], alignment: str, tensors: str) -> None:
         self._attend, self._alignment = attend, alignment
@@ -222,7 +206,7 @@ class _Plain:
             )
 
     def has_causality(self, offset: Any, rows: int, columns: int) -> bool:
-        """Tell whether the function's own causality places the first query at `offset`."""
+        """Return whether the function's own causality puts the first query at position `offset`."""
         own = 0 if self._alignment == "top_left" else columns - rows
         return "is_causal" in self._takes and offset == own
 

@@ -1,4 +1,4 @@
-"""What a plain attention is called with in place of what it has no argument for. Pure functions over NumPy arrays."""
+"""Arguments of a plain attention that stand for those it lacks. Pure functions over NumPy arrays."""
 
 from __future__ import annotations
 
@@ -30,30 +30,10 @@ def folded_mask(
     dtype: np.dtype[Any],
     masks: Masks = "both",
 ) -> NDArray[Any] | None:
-    """Fold exclusions, a mask and ALiBi into one mask.
+    """Fold exclusions, a mask (rank 2 to 4) and ALiBi slopes (H,) into one mask of rank 4, axes (B, H, Sq, K) or 1.
 
-    Parameters
-    ----------
-    places
-        Where the queries stand, and what causality, window and lengths let them attend (B or 1, 1, Sq, K).
-    mask
-        The caller's mask, Boolean or float; rank 2 to 4, broadcasts to (B, H, Sq, K).
-    alibi_slopes
-        Slopes (H,).
-    dtype
-        The dtype of a float mask. Biases are summed in float64 and rounded to it once.
-    masks
-        Which masks are taken.
-
-    Returns
-    -------
-    mask
-        None where every key may be attended and nothing is added; else rank 4, each axis that of (B, H, Sq, K) or 1.
-
-    Raises
-    ------
-    Unsupported
-        If numbers must be added and no float mask is taken, or if they exceed the largest number of the dtype.
+    None where every key may be attended and nothing is added. Biases are summed in float64 and rounded to `dtype` once.
+    Raises `Unsupported` if numbers must be added but no float mask is taken, or if they exceed the dtype's largest.
     """
     attendable: NDArray[np.bool_] = places.attendable
     bias: NDArray[Any] | None = None
@@ -69,7 +49,7 @@ def folded_mask(
     if bias is not None and masks == "boolean" and np.all((bias == 0) | np.isneginf(bias)):
         attendable, bias = attendable & (bias == 0), None
     if places.padding is not None:
-        # Nobody owes these rows; attending to everything, they divide by no sum of nothing.
+        # These rows are not graded; attending to everything, they divide by no sum of nothing.
         beyond = places.padding[..., np.newaxis]
         attendable, bias = attendable | beyond, None if bias is None else np.where(beyond, 0.0, bias)
     if bias is None:
@@ -88,15 +68,7 @@ def folded_mask(
 def repeated_heads(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return key and value with a head for each query head: query head h reads head h // (Hq / Hkv).
 
-    Parameters
-    ----------
-    query, key, value
-        (B, Hq, Sq, E), (B, Hkv, K, E), (B, Hkv, K, Ev).
-
-    Raises
-    ------
-    ValueError
-        If the query heads are no multiple of the key and value heads.
+    Raises `ValueError` if the query heads are no multiple of the key and value heads.
     """
     heads, shared = query.shape[1], key.shape[1]
     if shared == heads == value.shape[1]:
@@ -110,19 +82,10 @@ def repeated_heads(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) 
 
 
 def rescaled_query(query: NDArray[Any], scale: float) -> NDArray[Any]:
-    """Return a query that the factor 1/sqrt(E) scales as `scale` would.
+    """Return a query (..., E) that the factor 1/sqrt(E) scales as `scale` would.
 
-    Parameters
-    ----------
-    query
-        Queries (..., E).
-    scale
-        What the dot products are to be multiplied by.
-
-    Raises
-    ------
-    Unsupported
-        If that would round it: what is missing is neither 0 nor a power of two, or leaves the dtype's range.
+    Raises `Unsupported` if that would round it: the missing factor is neither 0 nor a power of two, or leaves the
+    range.
     """
     missing = scale * math.sqrt(query.shape[-1])
     power = math.copysign(2.0 ** round(math.log2(abs(missing))), missing) if missing else 0.0

@@ -123,8 +123,8 @@ def _arranging(layout: str) -> Layout:
 def _softmax_of_columns(rank: int, attributes: Mapping[str, Any]) -> Arrangement | str | None:
     """Transpose the last two axes, and with them the axis that the softmax is over.
 
-    A case that does not state its axis means the last one, which is the first one of the transpose; so it is
-    not stated to the implementation either, whose own default is to be that one.
+    An axis that a case does not state is the last one, the first of the transpose. It is not stated to the
+    implementation either, whose own default is to be that one.
     """
     if rank < 2:
         return None

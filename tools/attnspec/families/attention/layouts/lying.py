@@ -1,7 +1,7 @@
-"""How an argument of a layout lies in memory: as that does from which it was made.
+"""Strides of the arguments of a layout: those of the inputs from which they were made.
 
-A case may hand keys over backwards, with gaps or with their axes in another order, and lengths likewise. What a layout
-makes of them is new memory, so it is laid out in the same way again: pools, tables and lists are read by strides, too.
+A case may hand keys over backwards, with gaps or with their axes in another order, and lengths likewise. A layout makes
+new memory of them, which is laid out in the same way again: pools, tables and lists are read by strides, too.
 """
 
 from __future__ import annotations
@@ -28,22 +28,15 @@ _ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _PREFIX, _FORTRAN, _SWAPPED
 
 
 def can_be_kept(array: NDArray[Any]) -> bool:
-    """Tell whether other memory can lie as this does: not where one part of it stands for many."""
+    """Return whether other memory can have these strides: not where one part of it stands for many."""
     return all(stride or length < 2 for stride, length in zip(array.strides, array.shape, strict=True))
 
 
 def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
-    """Return an array in the memory layout of what it was made from.
+    """Return a fresh array in C order with the memory layout of its first original that does not lie as usual.
 
-    Parameters
-    ----------
-    originals
-        What it was made from; the first one that does not lie as usual says how.
-    array
-        A fresh array in C order, which may be given away.
-    swapped
-        The axes that change places in memory where the original's are in another order than the first or the last
-        one first.
+    `swapped` axes change positions in memory where the original's are ordered otherwise than the first or last one
+    first.
     """
     kinds = [_kind(original) for original in originals]
     kind = next((kind for kind in kinds if kind != _ORDINARY), _ORDINARY)
@@ -53,7 +46,7 @@ def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swappe
 
 
 def _kind(array: NDArray[Any]) -> str:
-    """Name how an array lies in memory."""
+    """Name the memory order of an array."""
     if not array.flags.writeable:
         return _READ_ONLY
     if any(stride < 0 for stride in array.strides):

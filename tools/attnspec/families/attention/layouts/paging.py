@@ -60,8 +60,8 @@ _MADE_FROM = {
 """By whose memory layout an argument lies. Lengths have one axis: keys say in which order those of a table are."""
 
 PAGE_SIZES = (1, 3, 4, 12, 16, 64)
-"""From a page for each key to pages longer than most sequences; kernels have 16 to 256. Two are no power of two, for
-who finds pages by shifting bits."""
+"""From a page for each key to pages longer than most sequences; kernels have 16 to 256. Two are no power of two,
+against bit shifts that find pages."""
 
 PAGE_SIZES_OF_WIDE_TOKENS = (2, 5, 24, 32, 40, 96)
 """Others, where a token has more than `_NARROW` numbers: some are no multiple of 16, the tile of many kernels."""
@@ -89,18 +89,9 @@ _LARGE_KEY, _LARGE_VALUE = 64.0, 512.0
 
 
 class _Paged(NamedTuple):
-    """Keys and values in their pages.
+    """Keys and values in their pages: pools (pages, page size, Hkv, E or Ev), and each sequence's pages in order.
 
-    Attributes
-    ----------
-    key_pool, value_pool
-        (pages, page size, Hkv, E or Ev).
-    pages
-        For each sequence, its pages in order.
-    spare
-        Pages that belong to nobody.
-    size
-        The page size.
+    `spare` pages belong to no sequence.
     """
 
     key_pool: NDArray[Any]
@@ -111,14 +102,9 @@ class _Paged(NamedTuple):
 
 
 def paged(*, by_list: bool, heads_first: bool) -> Layout:
-    """Return a layout with pages.
+    """Return a layout with pages, whose order is in one list of all sequences or in a table with a row for each.
 
-    Parameters
-    ----------
-    by_list
-        Whether one list names the pages of all sequences; else a table has a row for each.
-    heads_first
-        Whether heads come before tokens in a page.
+    With `heads_first`, heads come before tokens in a page.
     """
 
     def arrange(
@@ -219,22 +205,10 @@ def _pool(
     large: float | None,
     draw: int,
 ) -> NDArray[Any]:
-    """Return a pool (pages, page size, H, E) that holds each sequence in its pages, and poison elsewhere.
+    """Return a pool (pages, page size, H, E) with each sequence (H, L, E) in its pages, and poison elsewhere.
 
-    Parameters
-    ----------
-    sequences
-        Keys or values of each sequence (H, L, E).
-    like
-        What they come from, for the other lengths and the dtype.
-    pages
-        The pages of each sequence.
-    extent
-        The number of pages, and the page size.
-    large
-        How large the poison is; None for NaN.
-    draw
-        What the poison is drawn from. No two slots hold the same, so that it shows which one was read.
+    `extent` is the number of pages and their size, `large` the size of the poison (None for NaN), `draw` its seed. No
+    two slots hold the same, so that it shows which one was read. `like` gives the other lengths and the dtype.
     """
     shape = (*extent, like.shape[1], like.shape[3])
     if large is None:

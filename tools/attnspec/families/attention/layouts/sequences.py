@@ -1,4 +1,4 @@
-"""What the layouts of serving begin with: the sequences of a batch one by one, or why they cannot be told apart.
+"""Sequences of a batch one by one, with which the layouts of serving begin, or why they cannot be separated.
 
 A sequence has as many queries and keys as count in its batch entry; a past stands before the new keys.
 """
@@ -31,16 +31,9 @@ _CALLERS = "any"
 
 
 class Sequences(NamedTuple):
-    """A batch, sequence by sequence.
+    """A batch, sequence by sequence: keys (Hkv, L, E), values (Hkv, L, Ev), past ones first, and lengths (B,).
 
-    Attributes
-    ----------
-    keys, values
-        For each sequence, its keys (Hkv, L, E) and values (Hkv, L, Ev), past ones first.
-    query_lengths, key_lengths
-        Integers (B,): how many of each count.
-    attributes
-        What the implementation is called with.
+    `attributes` are those of the call to the implementation.
     """
 
     keys: tuple[NDArray[Any], ...]
@@ -56,17 +49,7 @@ def sequences_of(
     circumstances: Circumstances,
     repacked: Sequence[str],
 ) -> Sequences | str:
-    """Return the sequences of a batch; or in words what keeps it from being put sequence by sequence.
-
-    Parameters
-    ----------
-    inputs, attributes
-        The request, in the contract's form.
-    circumstances
-        Under which conventions it is made.
-    repacked
-        The inputs that are not handed over as they are.
-    """
+    """Return the sequences of a request, or in words why it has none; only inputs in `repacked` are changed."""
     problem = _quantized(inputs) or _shapes_apart(inputs) or _mask_apart(inputs) or _memory_lost(inputs, repacked)
     if problem is not None:
         return problem
@@ -98,18 +81,9 @@ def lying_as_given(
     inputs: Mapping[str, NDArray[Any]],
     swapped: tuple[int, int],
 ) -> dict[str, NDArray[Any]]:
-    """Return arguments of a layout in the memory layouts of the inputs that they were made from.
+    """Return arguments of a layout, fresh in C order, in the memory layouts of the inputs that each was made from.
 
-    Parameters
-    ----------
-    made
-        Fresh arrays in C order, by the names that they have in the layout.
-    made_from
-        For each of these names, the inputs that it stands for, and by whose memory layout it lies.
-    inputs
-        The contract's inputs.
-    swapped
-        As :func:`~.lying.lying_as` has it.
+    `made_from` names those inputs by argument; `swapped` is that of :func:`~.lying.lying_as`.
     """
     return {
         name: lying_as(tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped)
@@ -120,14 +94,7 @@ def lying_as_given(
 def wrong_outputs(outputs: Mapping[str, NDArray[Any]], leading: tuple[int, ...], width: int) -> str | None:
     """Return in words which output is none of the layout's, or has another shape; None where all are right.
 
-    Parameters
-    ----------
-    outputs
-        What came back.
-    leading
-        The shape of `logsumexp`; that of `output` has one more axis.
-    width
-        The length of that axis.
+    `logsumexp` has the shape `leading`, and `output` one more axis of length `width`.
     """
     shapes = {"output": (*leading, width), "logsumexp": leading}
     for name, array in outputs.items():
@@ -150,7 +117,7 @@ def _quantized(inputs: Mapping[str, NDArray[Any]]) -> str | None:
 
 
 def _shapes_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
-    """Return in words why tensors do not fit each other so far that sequences can be told; it would be lost."""
+    """Return in words why tensors do not fit each other well enough to find sequences; it would be lost."""
     for name in _TOKENS:
         if name in inputs and inputs[name].ndim != 4:
             return f"{name} has another rank than 4"
@@ -220,7 +187,7 @@ def _aligned(
     past: int,
     squared: bool,
 ) -> Mapping[str, Any] | str:
-    """Return the attributes under which queries stand where they stood, though their past is told apart no more."""
+    """Return the attributes that keep the positions of queries, though their past is no longer separate."""
     by_position = any(attributes.get(name) for name in _BY_POSITION) or "alibi_slopes" in inputs
     choice = circumstances.conventions.get(_ALIGNMENT, _CALLERS)
     asked = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice

@@ -1,4 +1,4 @@
-"""Which key each query may attend: masks, causality, windows, lengths, and the positions that place them."""
+"""Keys that each query may attend: masks, causality, windows, lengths, and the positions that they depend on."""
 
 from __future__ import annotations
 
@@ -17,20 +17,10 @@ _LARGEST_BLOCK = 2**20
 
 
 class Attendance(NamedTuple):
-    """Keys and queries of one call of attention.
+    """Keys and queries of one call: `attendable` (B, Hq, Sq, P + Sk); `padding` (B, Hq, Sq), queries that do not count.
 
-    Attributes
-    ----------
-    attendable
-        Which key each query may attend (B, Hq, Sq, P + Sk).
-    offset
-        Where the first query stands among the keys, for each batch entry or for all: a number, or (B, 1, 1, 1).
-    padding
-        Queries (B, Hq, Sq) beyond ``query_lengths``, whose results nobody owes; None where there are none.
-    everywhere
-        Whether every query may attend every key, and there are some.
-    places
-        Where each query stands among the keys, where they do not stand one behind the other; then there is no offset.
+    `offset` is the first query's position among the keys, a number or (B, 1, 1, 1); `places` are positions of queries
+    that are not consecutive, and have no offset. `everywhere`: each query may attend each key, and there are some.
     """
 
     attendable: NDArray[np.bool_]
@@ -71,21 +61,10 @@ def attendance(
     window: Sequence[int | None] | None = None,
     places: NDArray[np.int64] | None = None,
 ) -> Attendance:
-    """Return who may attend what.
+    """Return which key each query may attend, for the shape (B, Hq, Sq, P + Sk) of which `past` is P.
 
-    Parameters
-    ----------
-    shape
-        (B, Hq, Sq, P + Sk).
-    past
-        P, how many keys come from the past.
-    inputs
-        ``mask``, ``key_lengths`` and ``query_lengths`` are read where they are given.
-    is_causal, causal_alignment, window
-        As the operation takes them.
-    places
-        Where each query stands among the keys (Sq,), whatever the alignment; None where they stand one behind the
-        other.
+    Read from the inputs are ``mask``, ``key_lengths`` and ``query_lengths``. `places` (Sq,) are positions of the
+    queries among the keys, whatever the alignment; None for consecutive ones.
     """
     rows, columns = shape[-2:]
     mask, key_lengths, query_lengths = inputs.get("mask"), inputs.get("key_lengths"), inputs.get("query_lengths")

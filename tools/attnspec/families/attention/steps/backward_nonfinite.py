@@ -1,8 +1,8 @@
-"""Which gradients of attention NaN and infinities leave open.
+"""Gradients of attention that NaN and infinities leave open.
 
-A NaN that a query attends to is owed in every gradient that depends on it, and is graded by kind. Open is what depends
-on how a sum is arranged: 0 times NaN is NaN, and what comes of an infinity may be either. What a query may not attend
-to gets nothing of what its gradients hold, for its weight is 0 whatever they are.
+A NaN that a query attends to is expected in every gradient that depends on it, and is graded by kind. Open is all that
+depends on how a sum is arranged: 0 times NaN is NaN, and an infinity may give either. An excluded key or value gets
+nothing of its query's gradients, whatever they hold, for its weight is 0.
 """
 
 from __future__ import annotations
@@ -18,20 +18,10 @@ if TYPE_CHECKING:
 
 
 class NotFinite(NamedTuple):
-    """Queries (B, Hq, Sq) that meet what is not finite.
+    """Queries (B, Hq, Sq) that meet NaN or infinities, by where these stand.
 
-    Attributes
-    ----------
-    scores_infinite
-        An infinity, in themselves, in keys that they attend to or in the mask there: among their logits.
-    scores_nan
-        NaN or an infinity likewise.
-    gradients_infinite
-        An infinity in the gradient of their output or logsumexp, or in values that they attend to.
-    nan
-        NaN or an infinity in any of these.
-    excluded
-        NaN or an infinity in what is excluded from them, or in themselves where something is.
+    `scores_*`: in the query, its attended keys or the mask there. `gradients_infinite`: in gradients of its outputs, or
+    attended values. `nan`: in any of these. `excluded`: in excluded keys or values, or in a query with some.
     """
 
     scores_infinite: NDArray[np.bool_]
@@ -44,16 +34,9 @@ class NotFinite(NamedTuple):
 def not_finite(
     inputs: Mapping[str, NDArray[Any]], live: NDArray[np.bool_], counted: NDArray[np.bool_]
 ) -> NotFinite | None:
-    """Return which queries meet NaN and infinities; None where every number is finite.
+    """Return which queries meet NaN and infinities; None if all is finite.
 
-    Parameters
-    ----------
-    inputs
-        The inputs as they are.
-    live
-        Which key each query that counts may attend (B, Hq, Sq, K).
-    counted
-        Which queries count (B, Hq, Sq).
+    `live` (B, Hq, Sq, K): which keys each query that counts may attend; `counted` (B, Hq, Sq): which queries count.
     """
     gradients = [inputs["grad_output"]]
     if "grad_logsumexp" in inputs:

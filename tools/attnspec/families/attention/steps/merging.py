@@ -1,7 +1,7 @@
-"""Merging two parts of attention under declared conventions: what is handed over, and what is owed.
+"""Merging two parts of attention under declared conventions: inputs and expected outputs.
 
-The logarithms are inputs here as well as an output. Who declares another base, or another sign of those that belong to
-no key, has them so on both sides.
+The logarithms are inputs here as well as an output. Another base, or another sign of those that belong to no key, is
+declared for both sides.
 """
 
 from __future__ import annotations
@@ -25,18 +25,10 @@ OPERATION = "merge_states"
 
 
 class MergeBound(Tolerance):
-    """Values and tolerances of two merged parts.
+    """Values and tolerances of two merged parts, with elements that parts without keys and infinities decide.
 
-    Parameters
-    ----------
-    estimates, vacuous, reach
-        As :class:`attnspec.bounds.tolerance.Tolerance` takes them.
-    without_keys
-        The rows to which neither part has keys (B, H, S).
-    poisoned
-        The elements of the output where a part without keys holds NaN or an infinity (B, H, S, Ev).
-    drowned
-        What gives the elements of the output where NaN or an infinity belongs to a part whose weight a run cannot hold.
+    `without_keys` (B, H, S) neither part has keys; `poisoned` (B, H, S, Ev) a part without keys is not finite;
+    `drowned` a part that is not finite has a weight that a run cannot hold.
     """
 
     def __init__(
@@ -58,7 +50,7 @@ class MergeBound(Tolerance):
 def owed_of_merged(
     outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: MergeBound, run: int
 ) -> Owed:
-    """Return what two merged parts owe under declared conventions, as `Family` has it."""
+    """Return the expected outputs of two merged parts under declared conventions, as `Family` has it."""
     declared = dict(outputs)
     under: list[str] = []
     if "logsumexp" in declared:

@@ -1,7 +1,7 @@
-"""Where NaN and infinities in the inputs of attention go.
+"""NaN and infinities in the inputs of attention, and where they go.
 
-A tolerance is a number, so the bound itself runs over finite inputs. Here is what must be known beside it: which
-scores are not finite, and what an excluded key or value reaches where an implementation multiplies it by the weight 0.
+A tolerance is a number, so the bound itself runs over finite inputs. Here is all that it needs beside them: which
+scores are not finite, and which elements an excluded key or value reaches where it is multiplied by the weight 0.
 """
 
 from __future__ import annotations
@@ -19,22 +19,10 @@ if TYPE_CHECKING:
 def special_scores(
     query: NDArray[Any], key: NDArray[Any], scale: float, softcap: float | None
 ) -> tuple[NDArray[np.bool_], NDArray[Any]] | None:
-    """Return which scores are not finite, and the logits that they come to, before any mask.
+    """Return where scores of (B, Hq, Sq, E) and (B, Hq, Sk, E) are not finite, and their logits there, before any mask.
 
-    Parameters
-    ----------
-    query, key
-        (B, Hq, Sq, E) and (B, Hq, Sk, E), as they are.
-    scale
-        Factor of the dot products.
-    softcap
-        The cap, or None.
-
-    Returns
-    -------
-    tuple of ndarray, or None
-        Where a score is not finite, and there minus infinity, plus or minus the cap, or 0 where the logit makes its
-        whole row NaN, so that no tolerance is asked for. None where every score is finite.
+    Such a logit is minus infinity, plus or minus the cap, or 0 where it makes its whole row NaN, which needs no
+    tolerance. None where every score is finite.
     """
     if np.isfinite(query).all() and np.isfinite(key).all():
         return None
@@ -48,21 +36,10 @@ def special_scores(
 def reached_by_excluded(
     key: NDArray[Any], value: NDArray[Any], attendable: NDArray[np.bool_]
 ) -> Mapping[str, NDArray[np.bool_]]:
-    """Return what excluded keys and values that are not finite reach in plain arithmetic.
+    """Return, by output name, elements that excluded keys and values which are not finite reach in plain arithmetic.
 
-    A key reaches everything of a query from which it is excluded; a value reaches its own feature of the output.
-
-    Parameters
-    ----------
-    key, value
-        (B, Hq, Sk, E) and (B, Hq, Sk, Ev), as they are.
-    attendable
-        Which key each query may attend (B, Hq, Sq, Sk).
-
-    Returns
-    -------
-    mapping
-        Output name to the elements reached; empty where excluded positions are finite.
+    A key (B, Hq, Sk, E) reaches everything of a query from which it is excluded; a value (B, Hq, Sk, Ev) reaches its
+    own feature of the output. Empty where excluded positions are finite.
     """
     keys, values = ~np.all(np.isfinite(key), axis=-1), ~np.isfinite(value)
     if not keys.any() and not values.any():

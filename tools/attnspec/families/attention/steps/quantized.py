@@ -1,4 +1,4 @@
-"""Quantized queries, keys and values: what they count, and what their products with their scales may be off by.
+"""Quantized queries, keys and values: their numbers times scales, and the errors of these products.
 
 A number times its scale is exact in float64. An implementation rounds the product once, to the accumulator or to the
 dtype in which it stores it. Where one scale stands for a head, a rounding depends on the significand of the number
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Format(NamedTuple):
-    """What rounding to a dtype costs: relative to normal numbers, and in absolute terms below the least of them."""
+    """Errors of rounding to a dtype: relative to normal numbers, and in absolute terms below the least of them."""
 
     unit: float
     least_normal: float
@@ -44,16 +44,9 @@ _INDEPENDENT_CELLS = 2
 
 
 def product_with_scale(numbers: NDArray[Any], scale: NDArray[Any] | None, shared: int) -> NDArray[Any]:
-    """Return numbers (B, H, S, E) times the scales of the key heads that they belong to, in float64; exact.
+    """Return numbers (B, H, S, E) times the scales of their key heads, exact in float64; `shared` is Hkv.
 
-    Parameters
-    ----------
-    numbers
-        Queries, keys or values, as they are.
-    scale
-        (), (Hkv,) or (B, Hkv); None for numbers that count as they are.
-    shared
-        Hkv.
+    `scale` is (), (Hkv,) or (B, Hkv); None for numbers that count as they are.
     """
     if scale is None:
         return numbers
@@ -64,21 +57,15 @@ def product_with_scale(numbers: NDArray[Any], scale: NDArray[Any] | None, shared
 
 
 def is_quantized(inputs: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether a tensor of a call is quantized: it then has a scale, which is quicker to look for than a dtype."""
+    """Return whether a tensor is quantized: it then has a scale, which is quicker to look for than a dtype."""
     return "key_scale" in inputs or "value_scale" in inputs or "query_scale" in inputs
 
 
 class Products(NamedTuple):
-    """Products of numbers and scales that may be rounded.
+    """Products of numbers and scales that may be rounded; `significands` (B, H, S, E) decide how.
 
-    Attributes
-    ----------
-    significands
-        Significand of each number, which says how its product is rounded (B, H, S, E).
-    unit
-        The unit roundoff of the products: a number, or one for each run, in a shape that broadcasts against scores.
-    below
-        What is lost of a product below the least normal number, in absolute terms; a number, or one for each run.
+    `unit` (roundoff) and `below` (the absolute loss under the least normal number) are numbers, or broadcast one a run
+    against scores.
     """
 
     significands: NDArray[np.float64]
@@ -92,14 +79,7 @@ class Products(NamedTuple):
     def norm(self, left: NDArray[Any], right: NDArray[Any], spread: NDArray[Any], *, of_left: bool) -> NDArray[Any]:
         """Return the norm of the terms of ``left @ right``, those added first that are rounded alike.
 
-        Parameters
-        ----------
-        left, right
-            The factors, of which one holds these products.
-        spread
-            The norm, were all roundings independent.
-        of_left
-            Which of them.
+        These products are `left` if `of_left`, else `right`; `spread` is the norm were all roundings independent.
         """
         squares = np.zeros(spread.shape)
         for significand in np.unique(self.significands):
@@ -113,16 +93,10 @@ class Products(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantization:
-    """What a call has of quantized tensors.
+    """Quantized tensors of a call: products of query, key and value, None for those that are not quantized.
 
-    Attributes
-    ----------
-    query, key, value
-        The products of each; None for a tensor that is not quantized.
-    weights
-        The format that weights are declared to be rounded to; None for none.
-    largest
-        The largest number of the dtype that products are declared to be stored in; infinite where none is declared.
+    `weights` is the format that weights are declared to be rounded to; `largest` that of the dtype in which products
+    are declared to be stored, infinite where none is.
     """
 
     query: Products | None = None
@@ -141,7 +115,7 @@ class Quantization:
     def error_of_scores(
         self, query: NDArray[Any], key: NDArray[Any], scores: NDArray[Any], factor: float
     ) -> NDArray[Any] | float:
-        """Return what the roundings of products carry into scaled scores.
+        """Return the error that roundings of products carry into scaled scores.
 
         The scale itself may be rounded, which all terms share; so is the product with it, where a kernel multiplies
         scores by the scales instead of queries and keys.
@@ -223,22 +197,13 @@ def quantization(
     dequantized: str | None,
     weights: str | None,
 ) -> Quantization:
-    """Return what a call has of quantized tensors, of which at least one is quantized.
+    """Return the quantized tensors of a call that has some, from `numbers`: query, key, value with past, before scales.
 
-    Parameters
-    ----------
-    inputs
-        The inputs as they are.
-    numbers
-        Query, key and value, past included, before their scales.
-    precision
-        Unit roundoffs of the run.
-    dequantized, weights
-        The dtypes that products and weights are declared to be rounded to; None where they are kept.
+    `dequantized` and `weights` are the dtypes that products and weights are declared to be rounded to; None if kept.
     """
     declared = None if dequantized is None else _FORMATS[dequantized]
     stored = precision.at_rank(4).stored
-    # Unfused, products are stored between phases. What float16 loses below its normal numbers shows there, too.
+    # Unfused, products are stored between phases. The loss of float16 below its normal numbers shows there, too.
     below: Any = np.where(np.equal(stored, _FORMATS["float16"].unit), _FORMATS["float16"].below, 0.0)
     unit = stored
     if declared is not None:

@@ -1,8 +1,8 @@
-"""Terms that are rounded alike: those whose weights lie in one rounding cell, too near to each other to be told apart.
+"""Rounding cells: terms that are rounded alike because their weights are too near to each other to be distinguished.
 
 Roundings of different terms are independent of each other; those of equal terms are not. A weight within one relative
-rounding step of another is often rounded to the same number, and so is what comes of it. The errors of a cell add up
-with the values that they meet, and do not cancel.
+rounding step of another is often rounded to the same number, and so are the numbers computed from it. The errors of a
+cell add up with the values that they meet, and do not cancel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Precision
 
 _FINEST = 2.0**-49
-"""The finest unit: shares are known here in float64, whose own last digits may tell equal ones apart."""
+"""The finest unit: shares are known here in float64, whose own last digits may separate equal ones."""
 
 _EQUAL = 2.0**-44
 """How near to each other two terms are, relative to them, that are equal but for how they were computed here."""
@@ -31,7 +31,7 @@ _LARGEST_BLOCK = 2**20
 
 
 _LEAST = np.finfo(np.float64).tiny
-"""What sums are divided by at least before they are squared."""
+"""The least divisor of sums before they are squared."""
 
 _NEAR = 2.0**-400
 """How small a coefficient is, beside the largest, whose square may underflow with that of its value: smaller ones are
@@ -41,12 +41,7 @@ summed apart."""
 class Norms(NamedTuple):
     """Norms of weighed values (B, H, Sq, Ev), with the runs in front where they differ from run to run.
 
-    Attributes
-    ----------
-    summed
-        Where roundings to the accumulator are alike.
-    rounded
-        Where roundings to the dtype of the results are alike.
+    Roundings are alike to the accumulator in `summed`, to the dtype of the results in `rounded`.
     """
 
     summed: NDArray[Any]
@@ -56,23 +51,10 @@ class Norms(NamedTuple):
 def coherent_norms(
     shares: NDArray[Any], value: NDArray[Any], output: NDArray[Any], spread: NDArray[Any], precision: Precision
 ) -> Norms:
-    """Return the norms of weighed values of which some are rounded alike.
+    """Return norms of values (B, H, K, Ev) by weights (B, H, Sq, K), some rounded alike; `spread`, were none.
 
-    A cell counts with the distances of its values from the output: what its roundings do to the output as a whole, to
-    which they are relative, is no matter of cells.
-
-    Parameters
-    ----------
-    shares
-        Weights (B, H, Sq, K).
-    value
-        Values (B, H, K, Ev).
-    output
-        Weighted sums of the values (B, H, Sq, Ev).
-    spread
-        Norms of the weighed values (B, H, Sq, Ev), were all roundings independent.
-    precision
-        Unit roundoffs of the run.
+    A cell counts with the distances of its values from the output (B, H, Sq, Ev): its effect on the output as a whole,
+    to which its roundings are relative, is no matter of cells.
     """
     if not spread.size:
         return Norms(spread, spread)
@@ -91,29 +73,13 @@ def coherent_norms(
 def norm_of_cells(
     shares: NDArray[Any], value: NDArray[Any], output: NDArray[Any], spread: NDArray[Any], unit: float
 ) -> NDArray[Any]:
-    """Return the norms of the errors of results whose weights are rounded to one unit, in the shape of `spread`.
-
-    Parameters
-    ----------
-    shares, value, output, spread
-        As :func:`coherent_norms` takes them.
-    unit
-        Unit roundoff to which weights are rounded.
-    """
+    """Return norms of the errors of results whose weights are rounded to one unit, as :func:`coherent_norms` has it."""
     alike = RoundedAlike(shares)
     return alike.over_cells(shares, value, spread, unit, around=output) if alike.has_cells(unit) else spread
 
 
 def weighed_norm(coefficients: NDArray[Any], value: NDArray[Any]) -> NDArray[Any]:
-    """Return the norms of weighed values, were all terms independent; safe where their squares would underflow.
-
-    Parameters
-    ----------
-    coefficients
-        What each value is multiplied by (..., R, K).
-    value
-        Values (..., K, W).
-    """
+    """Return norms of values (..., K, W) times coefficients (..., R, K), all terms independent; safe from underflow."""
     largest = np.max(np.abs(coefficients), axis=-1, keepdims=True, initial=0.0)
     widest = np.max(np.abs(value), axis=-2, keepdims=True, initial=0.0)
     relative = coefficients / np.where(largest > 0, largest, 1.0)
@@ -126,7 +92,7 @@ def weighed_norm(coefficients: NDArray[Any], value: NDArray[Any]) -> NDArray[Any
 class _Cells(NamedTuple):
     """Rows of terms in which some lie in one cell.
 
-    `rows` are their places. Of each row M terms are looked at cell by cell, all that share theirs among them: `by_mark`
+    `rows` are their indices. Of each row M terms are taken cell by cell, all that share theirs among them: `by_mark`
     and `by_key` (rows, M) are their keys, the cells in the order of the marks and the terms of each in the order of the
     marks and of the keys; `opens` says where a cell begins. `apart` (rows, K - M) are the keys of terms that are alone.
     `same` (rows, K - 1) says which terms lie in the cell of the one before them, in the order of the marks.
@@ -143,10 +109,7 @@ class _Cells(NamedTuple):
 class RoundedAlike:
     """Rows of terms, of which those with nearly equal marks are rounded alike.
 
-    Parameters
-    ----------
-    marks
-        The numbers that are rounded, or that decide how what comes of them is (B, H, R, K); their signs do not matter.
+    Marks (B, H, R, K) are rounded, or decide how their results are; signs do not matter.
     """
 
     def __init__(self, marks: NDArray[Any]) -> None:
@@ -159,7 +122,7 @@ class RoundedAlike:
         return np.argsort(self._marks, axis=-1, kind="stable")
 
     def has_cells(self, unit: float) -> bool:
-        """Tell whether marks of some row lie in one cell, among so many that it matters."""
+        """Return whether marks of some row lie in one cell, among so many that it matters."""
         return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._of(unit) is not None
 
     def unit_alike(self, unit: float) -> float:
@@ -168,16 +131,9 @@ class RoundedAlike:
         return next(earlier for earlier, others in self._cells.items() if others is cells)
 
     def norm(self, coefficients: NDArray[Any], value: NDArray[Any], unit: float | NDArray[Any]) -> NDArray[Any]:
-        """Return the norms of weighed values of which some are rounded alike (B, H, R, W).
+        """Return norms (B, H, R, W) of values (B, H, K, W), some rounded alike, to one unit or one for each run.
 
-        Parameters
-        ----------
-        coefficients
-            What each value is multiplied by, in the shape of the marks, with the runs in front where they differ.
-        value
-            Values (B, H, K, W).
-        unit
-            Unit roundoff of what is rounded: one number, or one for each of several runs.
+        Coefficients have the shape of the marks, with the runs in front where they differ.
         """
         spread = weighed_norm(coefficients, value)
         units, several = np.ravel(unit).tolist(), coefficients.ndim > len(self._shape)
@@ -199,20 +155,10 @@ class RoundedAlike:
         unit: float,
         around: NDArray[Any] | None = None,
     ) -> NDArray[Any]:
-        """Return the root of the sum of squares over the cells, each with its largest sum over neighbours.
+        """Return the root of the sum of squares over cells, each with its largest sum of neighbours; at least `spread`.
 
-        Neighbours in the order of the keys: where a kernel goes over the keys in parts, or finds a larger maximum on
-        the way, a cell is rounded otherwise from there on. Neighbours in the order of the marks: within a cell, the
-        error falls as the mark grows.
-
-        Parameters
-        ----------
-        coefficients, value, unit
-            As :meth:`norm` takes them, for one run.
-        spread
-            The norms, were all roundings independent, which are the least that is returned.
-        around
-            What counts is how far each value lies from this (B, H, R, W); None for 0.
+        By key: a cell is rounded otherwise once a kernel goes over keys in parts or finds a larger maximum. By mark:
+        within a cell, the error falls as the mark grows. Values count by distance from `around` (B, H, R, W), or 0.
         """
         cells = self._of(unit)
         if cells is None:
@@ -280,13 +226,8 @@ def _is_of(cells: _Cells | None, rows: NDArray[np.int64], same: NDArray[np.bool_
 def equal_terms(weights: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
     """Return the root of the sum of squared counts of equal terms in each sum (B, H, R, W); 0 where all differ.
 
-    An equal term, added to partial sums of one size, leaves the same digits behind each time, however other terms
-    cancel what it adds.
-
-    Parameters
-    ----------
-    weights, numbers
-        What is multiplied and summed, (B, H, R, K) and (B, H, K, W).
+    Terms are weights (B, H, R, K) times numbers (B, H, K, W). An equal term, added to partial sums of one size, leaves
+    the same digits behind each time, however other terms cancel it.
     """
     count, width = weights.shape[-1], numbers.shape[-1]
     flat = weights.reshape(-1, count)
@@ -310,14 +251,9 @@ def equal_terms(weights: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def _largest_sums(terms: NDArray[Any], opens: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the largest sum over neighbours in each cell, as an absolute value (cells of all rows, Ev).
+    """Return the largest absolute sum over neighbours in each cell (cells of all rows, Ev) of terms (rows, K, Ev).
 
-    Parameters
-    ----------
-    terms
-        Weighed distances (rows, K, Ev), cell by cell.
-    opens
-        Where a cell begins (rows, K); the first place of a row is one.
+    `opens` (rows, K) says where cells begin; each row's first position is one.
     """
     sums = np.cumsum(terms, axis=1)
     before = (sums - terms).reshape(-1, terms.shape[-1])

@@ -29,19 +29,7 @@ if TYPE_CHECKING:
 class BackwardBound(Tolerance):
     """Values and tolerances of the gradients of one case.
 
-    Parameters
-    ----------
-    gradients
-        The gradients and their tolerances.
-    inputs
-        The inputs of the case.
-
-    Attributes
-    ----------
-    queries_without_keys
-        Queries (B, Hq, Sq) without any key; None where there are none.
-    has_no_keys
-        Whether there is no key at all.
+    `queries_without_keys` (B, Hq, Sq) is None where there are none; `has_no_keys`: there is no key at all.
     """
 
     def __init__(self, gradients: GradientTolerance, inputs: Mapping[str, NDArray[Any]]) -> None:
@@ -101,7 +89,7 @@ class BackwardBound(Tolerance):
     def reached(self) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
 
-        A product of what is not finite and a weight of 0 is in every sum of its heads.
+        A product of NaN or an infinity and a weight of 0 is in every sum of its heads.
         """
         if self._not_finite is None or not self._not_finite.excluded.any():
             return {}
@@ -111,9 +99,9 @@ class BackwardBound(Tolerance):
         return self.made_of(np.repeat(np.repeat(groups, shared, axis=1)[..., None], queries, axis=-1))
 
     def values_of_rows_without_keys(self) -> dict[str, NDArray[np.bool_]]:
-        """Return the gradients of values to which a query without any key gives what is not finite, were it to average.
+        """Return gradients of values that are not finite where a query without any key averages.
 
-        A weight of 1/n times NaN is NaN, a row that was masked after it is 0.
+        1/n times NaN is NaN; in a row that was masked after it, it is 0.
         """
         if self._not_finite is None or self.queries_without_keys is None:
             return {}
@@ -128,7 +116,7 @@ class BackwardBound(Tolerance):
         return self.made_of(queries) if queries.any() else {}
 
     def _unowed(self) -> dict[str, NDArray[np.bool_]]:
-        """Return, by output name, what nobody owes: rows that do not count, and what hangs on how a sum is arranged."""
+        """Return, by output name, elements left open: rows that do not count, and all that a sum's order decides."""
         padding, not_finite = self._gradients.scores.forward.keys.padding, self._not_finite
         found = {} if padding is None else self.of_queries(padding)
         if not_finite is None:
@@ -190,17 +178,7 @@ def _range_of_mask(ranges: GradientRange, shape: tuple[int, ...]) -> NDArray[Any
 def backward_tolerance(
     inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
-    """Return values and tolerances of the gradients of a case.
-
-    Parameters
-    ----------
-    inputs, attributes
-        Those of the case.
-    precision
-        Unit roundoffs of the run, or those of several, stacked.
-    alternatives
-        Declared conventions.
-    """
+    """Return values and tolerances of the gradients of a case; `precision` is that of a run, or of several, stacked."""
     query, key, value = (exactly(inputs[name]) for name in ("query", "key", "value"))
     forward = attention_tolerance(
         query,
@@ -212,7 +190,7 @@ def backward_tolerance(
         alternatives=alternatives,
         **attributes,
     )
-    # What is in no sum may be of any size, and must not make the others small beside it.
+    # Numbers in no sum may be of any size, and must not make the others small beside them.
     padding, attendable = forward.keys.padding, forward.keys.attendable
     counted = np.ones((1, 1, 1, 1), np.bool_) if padding is None else ~padding[..., None]
     attended = np.any(attendable & counted, axis=-2)[..., None]

@@ -1,4 +1,4 @@
-"""What `delta` may be off by: the mean, in each row, of the products of gradient and values.
+"""Error of `delta`: the mean, in each row, of the products of gradient and values.
 
 It is summed over the keys, each product with its weight, or over the features of gradient and output. The output is
 rounded to the dtype of the run where it is given, and where a forward pass stored it.
@@ -29,22 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DeltaError:
-    """What goes into the mean of a row, and what it carries.
+    """The mean of each row and its error: `weights`, their own `relative` error, and `products` (B, Hq, Sq, K).
 
-    Attributes
-    ----------
-    precision
-        Unit roundoffs of the run.
-    weights, relative
-        Weights (B, Hq, Sq, K) and the relative error of each by itself.
-    of_rows
-        Relative error that all weights of a row share (..., B, Hq, Sq, 1).
-    products
-        Products of gradient and values (B, Hq, Sq, K), with their error.
-    grad_output, value
-        Gradient of the output (B, Hq, Sq, Ev) and values (B, Hq, K, Ev).
-    terms, drift
-        How many keys each row has, and how far a sum over them may drift, relative to it.
+    `of_rows` (..., B, Hq, Sq, 1) is the relative error that a row's weights share; `terms` counts its keys, and `drift`
+    is how far a sum over them may drift, relative to it. `grad_output` (B, Hq, Sq, Ev) and `value` (B, Hq, K, Ev).
     """
 
     precision: Precision
@@ -64,7 +52,7 @@ class DeltaError:
 
     @cached_property
     def error(self) -> NDArray[Any]:
-        """What they may be off by, all but the last rounding to the dtype of the results."""
+        """Their errors, all but the last rounding to the dtype of the results."""
         rounding = rounding_to_the_dtype(self._at_rows)
         own = (self.of_rows + rounding + self._stored) * np.abs(self.mean)
         summed = INNER * np.maximum(self._over_keys, self._over_features)
@@ -77,12 +65,12 @@ class DeltaError:
 
     @property
     def _stored(self) -> Any:
-        """What a step loses that is stored between phases; 0 where it is not."""
+        """Loss of a step that is stored between phases; 0 where it is not."""
         return self._at_rows.rounds_between_phases * self._at_rows.stored
 
     @cached_property
     def _carried(self) -> NDArray[Any]:
-        """What weights and products carry; what all weights of a row share acts through the mean alone."""
+        """Errors of weights and products; the error that all weights of a row share acts through the mean alone."""
         precision, weights, products = self.precision, self.weights, self.products
         distances = weights * (products.value - self.mean)
         of_weights = row_norm(Carried(distances * self.relative, weights), precision.stored)

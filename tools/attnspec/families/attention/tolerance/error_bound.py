@@ -69,40 +69,8 @@ _INDEPENDENT_CELLS = 2
 class AttentionTolerance:
     """Float64 values and final tolerances of every output of attention, each computed when it is asked for.
 
-    A sink is carried as one more key whose value is 0: it takes its share of the denominator and gives nothing.
-
-    Attributes
-    ----------
-    precision
-        Unit roundoffs of the run.
-    keys
-        Who may attend what.
-    fully_masked
-        Queries (B, Hq, Sq) that have neither key nor sink; None where there are none.
-    raw
-        Products of query and key (B, Hq, Sq, K), K being all keys, before any scale.
-    scaled
-        Scores with their errors (same shape).
-    masked
-        Logits with the errors that they carry into the softmax (B, Hq, Sq, K, or K + 1 with sinks).
-    live
-        Which of them count (same shape).
-    all_live
-        Whether all of them do, and there are some.
-    value
-        Values with the errors of the projections before them (B, Hq, K or K + 1, Ev).
-    shift
-        How much the logits of each query (B, Hq, Sq, 1) lie above the normative ones; None for not at all.
-    logsumexp_base_2
-        Whether ``logsumexp`` is a logarithm to the base 2.
-    quantized
-        What the call has of quantized tensors; None for nothing.
-    not_numbers
-        Logits (B, Hq, Sq, K) that make their row NaN where they count; None where there are none.
-    projected
-        A query that carries errors, with the keys that it meets; None for one that is an input.
-    factors
-        Returns the largest number of each query (B, Hq, Sq) and of all keys that it meets, once it is scaled.
+    `fully_masked` (B, Hq, Sq): neither key nor sink. Scores are (B, Hq, Sq, K); `not_numbers` make their row NaN. With
+    a sink `masked`, `live`, `value` have K + 1: it is a key of value 0, which takes its share of the denominator.
     """
 
     precision: Precision
@@ -183,8 +151,8 @@ class AttentionTolerance:
     def output(self) -> Estimate:
         """Weighted sums of the values.
 
-        The output does not inherit the error of the weights element by element: what all weights of a row share
-        cancels, so each key's error acts through the distance of its value from the output.
+        The output does not inherit the error of the weights element by element: the part that all weights of a row
+        share cancels, so each key's error acts through the distance of its value from the output.
         """
         softmax, value = self.softmax, self.value
         shares = softmax.shares
@@ -201,7 +169,7 @@ class AttentionTolerance:
             rounded = self.quantized.error_of_weights(shares, value.value, output, spread)
         if shares.shape[-1] > FEW_TERMS:
             norms = coherent_norms(shares, value.value, output, spread, self.precision)
-            # What drifts with the whole sum is allowed for with it: lanes count for what they drift beyond that.
+            # Drift of the whole sum is allowed for with it: lanes count for their drift beyond that.
             of_lanes = error_of_lanes(shares, value.value, softmax.terms, self.precision)
             inner = inner + np.maximum(of_lanes - softmax.drift * size, 0.0)
             logits = self.masked.value if self.all_live else np.where(self.live, self.masked.value, -np.inf)
@@ -218,7 +186,7 @@ class AttentionTolerance:
 
     @property
     def reach(self) -> Reach:
-        """Between which numbers every element of the output lies, whatever the weights came to.
+        """Interval of every element of the output, whatever the weights came to.
 
         An average lies between the least and the greatest of the live values, but for the roundings of the average.
         """
@@ -243,25 +211,14 @@ class AttentionTolerance:
         return float(np.ravel(self.precision.largest)[run if np.ndim(self.precision.largest) else 0])
 
     def overflows(self, run: int) -> NDArray[np.bool_]:
-        """Return the queries (B, Hq, Sq) of which a run cannot store what it comes to.
-
-        That is the query or a key, once it is scaled, a product, a score or a logit.
-        """
+        """Return queries (B, Hq, Sq) of which a run cannot store a scaled query or key, a product, score or logit."""
         largest = self.largest(run)
         size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
         logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
         return (self.factors() > largest) | np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
 
     def _error_of_average(self, size: NDArray[Any], norms: Norms) -> NDArray[Any]:
-        """Return what averaging the values loses by itself.
-
-        Parameters
-        ----------
-        size
-            Absolute values of the averages (B, Hq, Sq, Ev).
-        norms
-            Norms of the weighed values.
-        """
+        """Return the error of averaging by itself, from the averages' sizes (B, Hq, Sq, Ev) and weighed norms."""
         softmax, precision = self.softmax, self.precision.at_rank(size.ndim)
         inner = (
             summation_error(size, norms.summed, softmax.terms, self.precision, softmax.drift)
@@ -305,11 +262,10 @@ class AttentionTolerance:
 
 
 class Softmax(NamedTuple):
-    """The softmax over keys: logsumexp, its absolute value, shares, and the relative error of each exponential.
+    """The softmax over keys: logsumexp, its absolute value (0 without keys), shares, exponentials' relative errors.
 
-    `logarithm` is 0 where a row has no keys; `moved` is how far the error of each exponential moves its share, were the
-    denominator exact; `terms` how many keys each row has, `drift` how far its sums may drift, relative to them;
-    `farthest` how far a logit lies below its maximum at most.
+    `moved`: how far these move the shares, were the denominator exact; `terms`: keys in each row; `drift`: that of its
+    sums, relative to them; `farthest`: the most that a logit lies below its maximum.
     """
 
     logsumexp: NDArray[Any]
@@ -342,33 +298,11 @@ def attention_tolerance(
     quantized: Quantization | None = None,
     not_numbers: NDArray[np.bool_] | None = None,
 ) -> AttentionTolerance:
-    """Return values and tolerances of every output.
+    """Return values and tolerances of every output of (B, Hq, Sq, E), (B, Hkv, K, E) and (B, Hkv, K, Ev), with past.
 
-    Parameters
-    ----------
-    query, key, value
-        (B, Hq, Sq, E), (B, Hkv, K, E) and (B, Hkv, K, Ev), past included, with the errors of the projections before
-        them.
-    precision
-        Unit roundoffs of the run.
-    inputs
-        ``mask``, ``key_lengths``, ``query_lengths``, ``sinks`` and ``alibi_slopes`` are read where they are given.
-    is_causal, causal_alignment, scale, softcap, window
-        As the operation takes them.
-    past
-        How many of the keys come from the past.
-    unreadable
-        Query and key as they are, where they hold what is not finite; the estimates hold 0 there.
-    places
-        Where each query stands among the keys, where they do not stand one behind the other.
-    shifted_by
-        How many keys before these were left out, because no query may attend to them.
-    alternatives
-        Declared conventions.
-    quantized
-        What the call has of quantized tensors; None for nothing.
-    not_numbers
-        Scores, of a shape that is broadcast to theirs, that are not finite by what was projected before.
+    Read from `inputs`: mask, lengths, sinks and slopes. `unreadable`: query and key before 0 replaced NaN and
+    infinities; `not_numbers`: scores not finite by earlier projections; `shifted_by`: earlier keys that no query may
+    attend.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
     if shared != 1:

@@ -24,18 +24,8 @@ if TYPE_CHECKING:
 class GradientTolerance:
     """Float64 values and final tolerances of every gradient of attention, each computed when it is asked for.
 
-    Attributes
-    ----------
-    precision
-        Unit roundoffs of the run.
-    scores
-        Gradients of the scores, and what they carry.
-    query, key
-        (B, Hq, Sq, E) and (B, Hq, K, E): keys as often as query heads share them.
-    factor
-        The scale.
-    key_heads
-        How many heads keys and values have.
+    `query` (B, Hq, Sq, E), `key` (B, Hq, K, E) repeated for the query heads that share it, of `key_heads`; `factor`:
+    the scale.
     """
 
     precision: Precision
@@ -89,13 +79,7 @@ class GradientTolerance:
         return self._grouped(total, weights.swapaxes(-1, -2) @ grad)
 
     def grad_mask(self, shape: tuple[int, ...]) -> Estimate:
-        """Return the gradients of a float mask: sums over the axes along which it was repeated.
-
-        Parameters
-        ----------
-        shape
-            The shape of the mask.
-        """
+        """Return the gradients of a float mask of this shape: sums over the axes along which it was repeated."""
         terms = self.scores.of_logits.arranged(lambda x: repeated_last(x, shape))
         total = weighed_sum(terms, ones(terms.weights.shape[-1]), self.precision)
         return Estimate(total.value.reshape(shape), total.error.reshape(*total.error.shape[:-4], *shape))
@@ -141,10 +125,7 @@ class GradientTolerance:
 
 
 def repeated_last(x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return what belongs to scores (..., B, Hq, Sq, K) as (..., 1, 1, M, n).
-
-    M counts the elements of a mask, n the scores to which each was added.
-    """
+    """Return numbers of scores (..., B, Hq, Sq, K) as (..., 1, 1, M, n): M mask elements, each added to n scores."""
     full = (1,) * (4 - len(shape)) + shape
     axes = [axis for axis in range(-4, 0) if full[axis] == 1]
     count = math.prod(x.shape[axis] for axis in axes)

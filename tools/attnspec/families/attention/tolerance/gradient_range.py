@@ -1,4 +1,4 @@
-"""How large gradients of attention may be whatever the weights came to: a tolerance beyond that says nothing.
+"""Range of the gradients of attention, whatever the weights came to: a tolerance beyond it says nothing.
 
 A weight lies between 0 and 1, so a mean of products lies between the least and the greatest of them and 0, and the
 gradient of a score within a quarter of their range, since p (1 - p) is at most 1/4.
@@ -18,17 +18,11 @@ if TYPE_CHECKING:
     from attnspec.families.attention.tolerance.gradient_error import GradientTolerance
 
 _LARGEST_VARIANCE = 0.25
-"""What p (1 - p) is at most, and what the mean of squared distances from the mean is of numbers within a range of 1."""
+"""The most of p (1 - p), and of the mean of squared distances from the mean of numbers within a range of 1."""
 
 
 class GradientRange:
-    """Half the range of every gradient.
-
-    Parameters
-    ----------
-    gradients
-        The gradients and their tolerances.
-    """
+    """Half the range of every gradient."""
 
     def __init__(self, gradients: GradientTolerance) -> None:
         self._gradients = gradients

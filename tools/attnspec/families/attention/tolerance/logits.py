@@ -36,20 +36,11 @@ _CANCELLATION = 2.0**-46
 
 
 class Alternatives(NamedTuple):
-    """Declared conventions that change what the bound runs over.
+    """Declared conventions that change the bound.
 
-    Attributes
-    ----------
-    uniform_rows
-        A query without any key takes the mean of all values instead of 0.
-    filled_rows
-        It takes the mean of those values whose keys a float mask does not exclude.
-    alibi_by_column
-        Under causality the ALiBi bias is ``slope * j`` instead of ``-slope * (p - j)``.
-    logsumexp_base_2
-        ``logsumexp`` is a logarithm to the base 2.
-    dequantized, quantized_weights
-        The dtypes to which products with scales, and the weights of quantized values, are rounded; None for none.
+    A query without any key takes the mean of all values (`uniform_rows`) or of those a float mask keeps
+    (`filled_rows`). `alibi_by_column`: the causal bias is ``slope * j``, not ``-slope * (p - j)``. Dtypes: of
+    roundings.
     """
 
     uniform_rows: bool = False

@@ -41,16 +41,9 @@ _UNIT_OF_FLOAT64 = 2.0**-53
 
 
 def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *, base_2: bool) -> MergeBound:
-    """Return values and tolerances of two merged parts.
+    """Return values and tolerances of two merged parts; with `base_2`, logarithms are given and expected to base 2.
 
-    Parameters
-    ----------
-    inputs
-        The inputs as the run sees them; the logarithms are natural ones, whatever is handed over.
-    precision
-        Unit roundoffs of the run, or those of several runs, stacked.
-    base_2
-        Whether the logarithms are handed over, and owed, to the base 2.
+    The logarithms in `inputs`, which are as the run sees them, are natural ones in either case.
     """
     parts = _Parts(inputs, precision, base_2=base_2)
     return MergeBound(
@@ -64,13 +57,7 @@ def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *,
 
 
 class _Parts:
-    """Two parts side by side: logarithms (B, H, S, 2), outputs (B, H, S, 2, Ev).
-
-    Parameters
-    ----------
-    inputs, precision, base_2
-        As :func:`merge_tolerance` takes them.
-    """
+    """Two parts side by side: logarithms (B, H, S, 2), outputs (B, H, S, 2, Ev)."""
 
     def __init__(self, inputs: Mapping[str, NDArray[Any]], precision: Precision, *, base_2: bool) -> None:
         logarithms = np.stack([inputs["logsumexp_a"], inputs["logsumexp_b"]], axis=-1)
@@ -136,7 +123,7 @@ class _Parts:
         moved = self.shares.prod(axis=-1, keepdims=True) * self._of_exponents.sum(axis=-1, keepdims=True)
         heavier = self.shares.max(axis=-1, keepdims=True)
         error = INNER * moved * self._apart + self._of_average(size, gross, heavier * self._apart)
-        # Who declares that float64 is computed in float32 inside rounds what is only moved, too.
+        # An implementation that computes float64 in float32 inside rounds numbers that are only moved, too.
         at = self._precision.at_rank(value.ndim)
         of_moved = np.where(at.accumulator > at.output, at.accumulator * size + at.smallest, 0.0)
         return Estimate(value, np.where(self.both, error, of_moved))
@@ -160,13 +147,10 @@ class _Parts:
         return np.abs(self._values[..., 0, :] - self._values[..., 1, :])
 
     def _of_average(self, size: NDArray[Any], gross: NDArray[Any], blended: NDArray[Any]) -> NDArray[Any]:
-        """Return what averaging two outputs loses by itself.
+        """Return the error of averaging two outputs by itself, from absolute values (B, H, S, Ev).
 
-        Parameters
-        ----------
-        size, gross, blended
-            Absolute values of the averages, those of both weighed outputs, summed, and of the difference that is added
-            to one output where the average is taken by moving it (B, H, S, Ev).
+        These are of the averages, of both weighed outputs, summed, and of the difference that is added to one output
+        where the average is taken by moving it.
         """
         at = self._precision.at_rank(size.ndim)
         rounded = at.stored * (_ROUNDINGS_OF_AVERAGE * (size + gross) + _ROUNDINGS_OF_BLEND * blended)

@@ -1,8 +1,8 @@
-"""What orders of summing add that software takes: lanes that sum every second key, and running maxima.
+"""Errors of two orders of summing that software takes: lanes that sum every second key, and running maxima.
 
 A sum in the order of the keys keeps its partial sums small where values cancel from key to key. A vector unit that sums
-in lanes does not: where the signs take turns as the lanes do, each lane gathers values of one sign, and what it loses
-on the way is left when the lanes cancel. An online softmax corrects what it has whenever it meets a larger logit; where
+in lanes does not: where the signs take turns as the lanes do, each lane gathers values of one sign, and its losses on
+the way are left when the lanes cancel. An online softmax corrects its sums whenever it meets a larger logit; where
 logits rise by the same step again and again, the same rounding of the same factor is taken each time.
 """
 
@@ -29,27 +29,10 @@ _OF_A_CORRECTION = 2
 def error_of_lanes(
     shares: NDArray[Any], value: NDArray[Any], terms: NDArray[Any] | int, precision: Precision
 ) -> NDArray[Any] | float:
-    """Return what is lost in sums by lanes, where all that a lane sums is of one sign.
+    """Return the error (B, H, Sq, Ev), runs in front, of sums by lanes, where all terms of a lane are of one sign.
 
-    Each lane drifts as any sum of terms that are alike does, by a share of its own total; the totals may cancel, what
-    they have lost does not. Signs that take turns with two keys or with four came to 66 tolerances of before
-    (`spec/studies/draw-alarms.md`).
-
-    Parameters
-    ----------
-    shares
-        Weights (B, H, Sq, K).
-    value
-        Values (B, H, K, Ev).
-    terms
-        How many keys each query may attend to: one number, or (B, H, Sq, 1).
-    precision
-        Unit roundoffs of the run.
-
-    Returns
-    -------
-    error
-        In the shape of the output (B, H, Sq, Ev), with the runs in front where they differ from run to run.
+    Each lane drifts as any sum of like terms does, by a share of its own total; the totals may cancel, their losses do
+    not. Signs that take turns with two keys or four came to 66 tolerances of before (`spec/studies/draw-alarms.md`).
     """
     largest: Any = 0.0
     for lanes in LANES:
@@ -57,7 +40,7 @@ def error_of_lanes(
             break
         weights, values = _in_lanes(shares, lanes, axis=-1), _in_lanes(value, lanes, axis=-2)
         totals, sizes = np.abs(weights @ values), weights @ np.abs(values)
-        # What share of its terms a lane sums to: all of them drift where they are alike, and few where they are random.
+        # The share of its terms that a lane sums to: all of them drift where they are alike, few where they are random.
         alike = np.divide(totals, sizes, out=np.zeros_like(totals), where=sizes > 0)
         each = np.where(np.greater(terms, max(FEW_TERMS, 2 * lanes - 1)), terms, 0) / lanes
         largest = np.maximum(largest, each * (totals * alike).sum(axis=-3))
@@ -85,24 +68,10 @@ def error_of_corrections(
     terms: NDArray[Any] | int,
     precision: Precision,
 ) -> NDArray[Any] | float:
-    """Return what the corrections of a running maximum add up to, if all go one way, whichever end is first.
+    """Return the error (B, H, Sq, Ev), runs in front, of a running maximum's corrections, if all go one way.
 
-    The weight of a key is corrected as often as the maximum rises after it. What all keys share cancels, so that each
-    acts through the distance of its value from the output.
-
-    Parameters
-    ----------
-    logits
-        What the weights are made of (B, H, Sq, K); minus infinity where a query may not attend.
-    shares, value, terms, precision
-        As for `error_of_lanes`.
-    output
-        Weighted sums of the values (B, H, Sq, Ev).
-
-    Returns
-    -------
-    error
-        As for `error_of_lanes`.
+    The weight of a key is corrected as often as the maximum rises after it. The part that all keys share cancels, so
+    that each acts through the distance of its value from the output. The worse end to start from counts.
     """
     largest: Any = 0.0
     for step in (1, -1):

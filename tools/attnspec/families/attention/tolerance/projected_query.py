@@ -1,8 +1,8 @@
-"""What the error of a projected query does to its weights and its output: it is one error, which all keys meet.
+"""Error of a projected query, and how it moves weights and output: it is one error, which all keys meet.
 
-The errors of projected keys are independent of each other. A feature of a query that is off by d moves every logit
-by d times that feature of the key, all at once: a share moves by how far its key lies from the average key of the row,
-and an output by how keys and values go together.
+The errors of projected keys are independent of each other. A feature of a query that is off by d moves every logit by d
+times that feature of the key, all at once: a share moves by how far its key lies from the average key of the row, and
+an output by how keys and values go together.
 """
 
 from __future__ import annotations
@@ -23,17 +23,7 @@ _MOST = 2.0**64
 
 @dataclass(frozen=True)
 class ProjectedQuery:
-    """A query with its errors, and the keys that it meets.
-
-    Attributes
-    ----------
-    error
-        Absolute errors of the query (B, H, Sq, E), with the runs in front where they differ from run to run.
-    key
-        Keys (B, H, K, E).
-    factor
-        The scale of the scores.
-    """
+    """Absolute errors (B, H, Sq, E) of a query, runs in front where they differ, keys (B, H, K, E), and the scale."""
 
     error: NDArray[Any]
     key: NDArray[Any]
@@ -48,13 +38,7 @@ class ProjectedQuery:
         return shares * np.minimum(moved, _MOST)
 
     def moves_of_output(self, shares: NDArray[Any], value: NDArray[Any], output: NDArray[Any]) -> NDArray[Any]:
-        """Return how far each element of the output (B, H, Sq, Ev) moves, with the runs in front.
-
-        Parameters
-        ----------
-        shares, value, output
-            Weights (B, H, Sq, K), values (B, H, K, Ev), and their products.
-        """
+        """Return how far each element of the output (B, H, Sq, Ev) moves, runs in front; `shares` (B, H, Sq, K)."""
         moved: Any = 0.0
         # Around a typical output, little of the difference cancels.
         typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)

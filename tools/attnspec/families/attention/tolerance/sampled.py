@@ -33,7 +33,7 @@ _READ = ("query", "key", "value", "past_key", "past_value", "key_lengths", "quer
 
 
 class _Row(NamedTuple):
-    """A sampled query: its batch entry, head and place, where it stands among the keys, and the keys it may attend."""
+    """A sampled query: its batch entry, head and index, its position among the keys, and the keys it may attend."""
 
     entry: int
     head: int
@@ -51,7 +51,7 @@ class _Block(NamedTuple):
 
 
 class _Bounded(NamedTuple):
-    """What the bound says of the sampled elements, in the order of the sample; errors have the runs in front."""
+    """Bounds of the sampled elements, in the order of the sample; errors have the runs in front."""
 
     output: Estimate
     vacuous: NDArray[np.bool_]
@@ -349,7 +349,7 @@ class _Found:
         )
 
     def put_output(self, result: AttentionTolerance, number: int, wanted: Sequence[tuple[int, int]]) -> None:
-        """Take what a result says of some features of one of its queries; each is a place here, and a column there."""
+        """Take a result's bounds of some features of one of its queries; each is an index here, and a column there."""
         if not wanted:
             return
         places, columns = (list(each) for each in zip(*wanted, strict=True))

@@ -1,4 +1,4 @@
-"""What the gradients of the scores carry: the weights, the products of gradient and values, and their mean in a row.
+"""Errors of the gradients of the scores: of weights, of products of gradient and values, and of their mean in a row.
 
 With P the weights, dP the products, D the mean, g the gradient of the logsumexp and G the slope of the cap, the
 gradient of a score is P (dP - D + g) G. See ``spec/decisions/0033-gradient-tolerance.md``.
@@ -44,16 +44,9 @@ _ROUNDINGS_OF_TANH = 2
 
 
 class Upstream(NamedTuple):
-    """What a backward pass is given beside the inputs of the forward pass.
+    """Gradients given to a backward pass: of the output (B, Hq, Sq, Ev), of the logsumexp (B, Hq, Sq, 1) or 0.
 
-    Attributes
-    ----------
-    grad_output
-        Gradient of the output (B, Hq, Sq, Ev).
-    grad_logsumexp
-        Gradient of the logsumexp (B, Hq, Sq, 1), or 0.
-    has_logsumexp
-        Whether the logsumexp is given, and thus rounded to the dtype of the run.
+    With `has_logsumexp` the logsumexp is given, and thus rounded to the dtype of the run.
     """
 
     grad_output: NDArray[Any]
@@ -63,21 +56,7 @@ class Upstream(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreGradients:
-    """Gradients of scores and logits, and what they carry.
-
-    Attributes
-    ----------
-    precision
-        Unit roundoffs of the run.
-    forward
-        The forward pass and what it carries.
-    value
-        Values (B, Hq, K, Ev), without that of a sink.
-    upstream
-        What comes from behind.
-    softcap
-        The cap, or None.
-    """
+    """Gradients of scores and logits, and their errors; `value` (B, Hq, K, Ev) is without that of a sink."""
 
     precision: Precision
     forward: AttentionTolerance
@@ -121,8 +100,8 @@ class ScoreGradients:
     def of_rows(self) -> NDArray[Any]:
         """Relative error that all weights of a row share (..., B, Hq, Sq, 1).
 
-        Weights that are recomputed from the logsumexp do not sum to 1: what softmax cancels stays. A logsumexp that is
-        given in the dtype of the run is off by its rounding.
+        Weights that are recomputed from the logsumexp do not sum to 1: the errors that softmax cancels stay. A
+        logsumexp that is given in the dtype of the run is off by its rounding.
         """
         softmax, precision = self.forward.softmax, self.at_scores
         moved = Carried(np.where(self.forward.live, softmax.moved, 0.0), softmax.shares)
@@ -211,7 +190,7 @@ class ScoreGradients:
         gradients = weights * self.distances * slopes.value
         sign = np.where(gradients < 0, -1.0, 1.0)
         with_delta = weights * slopes.value * self.delta.error
-        # What a gradient is off by is rounded like the gradient.
+        # The error of a gradient is rounded like the gradient.
         rounding = INDEPENDENT_CELLS * rounding_to_the_dtype(precision)
         own = sign * (self.relative * np.abs(gradients) + (self.relative + rounding) * with_delta)
         own = own + weights * self.distances * slopes.error

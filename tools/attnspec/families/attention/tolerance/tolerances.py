@@ -177,7 +177,7 @@ def _attention(
 
 
 def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
-    """Return what is left open: queries that do not count, those whose scores all are minus infinity, and 0 beside NaN.
+    """Return elements left open: queries that do not count, those whose scores all are minus infinity, 0 beside NaN.
 
     Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
     """

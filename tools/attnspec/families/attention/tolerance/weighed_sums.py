@@ -1,4 +1,4 @@
-"""What a sum of weighed terms may be off by: what its weights carry, how they are rounded, and the sum itself.
+"""Errors of sums of weighed terms: those that the weights carry, their rounding, and that of the sum itself.
 
 Every gradient of attention is such a sum: over the keys of a query, over the queries of a key and of all heads that
 share it, or over the axes along which a mask was repeated.
@@ -31,40 +31,21 @@ _ROUNDINGS_OF_SCALE = 2
 """The scale may be applied after the sum, or split over its parts before it: two roundings either way."""
 
 _LEAST = np.finfo(np.float64).tiny
-"""What sums are divided by at least."""
+"""The least divisor of sums."""
 
 
 class Carried(NamedTuple):
-    """What the weights of a sum carry.
-
-    Attributes
-    ----------
-    errors
-        How far each weight may be off (..., B, H, R, n), with the sign of the number that decides how it is.
-    marks
-        That number (B, H, R, n): weights with equal ones are off alike.
-    """
+    """Errors (..., B, H, R, n) of weights of a sum, with the signs of `marks` (B, H, R, n); equal marks err alike."""
 
     errors: NDArray[Any]
     marks: NDArray[Any]
 
 
 class Terms(NamedTuple):
-    """The terms of sums, along the last axis.
+    """Terms of sums along the last axis: weights (B, H, R, n) and the errors that they carry.
 
-    Attributes
-    ----------
-    weights
-        What each number is multiplied by (B, H, R, n).
-    carried
-        What the weights carry.
-    flushed
-        How many of the smallest numbers may be lost in each weight (B, H, R, n).
-    of_delta
-        What the weights carry from the mean that was subtracted in them.
-    of_output
-        The same, if that comes from an output that is off in each of F features (..., F, B, H, R, n). What counts is
-        the larger of the two.
+    `flushed` (B, H, R, n) counts the smallest numbers that each weight may lose. `of_delta`: errors from the mean that
+    was subtracted; `of_output`: the same from F features (..., F, B, H, R, n) of an output. The larger of both counts.
     """
 
     weights: NDArray[Any]
@@ -86,7 +67,7 @@ class Terms(NamedTuple):
 
 
 def rounding_to_the_dtype(precision: Precision) -> Any:
-    """Return what weights lose, relative to them, that are stored in the dtype of the results before a product.
+    """Return the relative loss of weights that are stored in the dtype of the results before a product.
 
     Fused kernels round them once; a chain of steps that are stored may do so twice.
     """
@@ -94,19 +75,7 @@ def rounding_to_the_dtype(precision: Precision) -> Any:
 
 
 def weighed_sum(terms: Terms, numbers: NDArray[Any], precision: Precision, factor: float | None = None) -> Estimate:
-    """Return sums (B, H, R, W) of weighed numbers and their errors, the last rounding to the dtype among them.
-
-    Parameters
-    ----------
-    terms
-        The weights.
-    numbers
-        What they weigh (B, H, n, W).
-    precision
-        Unit roundoffs of the run.
-    factor
-        What the sums are multiplied by; None for nothing.
-    """
+    """Return sums (B, H, R, W) of weighed numbers (B, H, n, W), times `factor`, with errors and last rounding."""
     weights, size = terms.weights, 1.0 if factor is None else abs(factor)
     total = weights @ numbers
     at_sums, alike = precision.at_rank(total.ndim), RoundedAlike(weights)
