@@ -81,7 +81,7 @@ def could_be_declared(results: Sequence[Result]) -> Declarations | None:
     of = len(search.wrong)
     if search.in_reach() < _WORTH_SAYING * of:
         return None
-    # What gives up more than it covers, and what holds of some cases alone, is for what nothing else accounts for.
+    # An offer that gives up more than it covers, or holds of some cases alone, is for failures without another account.
     while search.take(lambda offer, gain: gain > offer.gives_up and not offer.is_for_some):
         pass
     while search.take(lambda offer, _: not offer.is_for_some):
@@ -136,7 +136,7 @@ class _Search:
     def take(self, may_be_taken: Callable[[_Offer, int], bool]) -> bool:
         """Take the best offer; False where `may_be_taken` (offer, failures left that it covers) allows none."""
         left = {id(result) for result in self.wrong}
-        # What conventions turn costs most of the time, and stays the same until something is taken.
+        # Grading anew under conventions costs most of the time, and stays the same until something is taken.
         if self._offers is None:
             self._offers = [*self._conventions(self.wrong), *self._capabilities]
         gains = [(len(offer.covers & left), offer) for offer in self._offers]

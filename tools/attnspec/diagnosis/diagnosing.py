@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 
 Certainty = Literal["it is", "most likely", "one of these", "it lies in"]
-"""How sure a diagnosis is of its clauses: of one given by a check or by a known mistake's very numbers; of a mistake in
+"""Certainty of a diagnosis's clauses: of one given by a check or by a known mistake's very numbers; of a mistake in
 some doubt, or the first suspect; of the first two or three; of none that could be distinguished from others."""
 
 _MOST_CANDIDATES = 5

@@ -35,7 +35,7 @@ _TOLERANCES_IN_HALF_PRECISION = 2
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well a mistake reproduces the outputs of one run.
+    """Agreement of a mistake with the outputs of one run.
 
     `matches`: it gives the wrong elements of the outputs that matter and leaves the right ones right; these are the
     expected outputs where one of them is wrong, else those and all other wrong ones. `matches_all`: every element of
@@ -202,7 +202,7 @@ class Evidence:
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
             matches = decided and wrong == equal and not broken
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
-        # One that would pass explains no failure; of what NaN among the inputs does, nothing is known.
+        # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
         return Agreement(False, False, np.inf, decided=bool(wrong or broken or self._is_finite), acts=acts)
 

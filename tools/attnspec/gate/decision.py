@@ -241,7 +241,7 @@ def _conventions(comparison: _Comparison) -> Generator[Finding]:
 def _counts(comparison: _Comparison) -> Generator[Finding]:
     # New cases do not make up for lost ones.
     known = [result for result in comparison.report.results if result.case.id in comparison.baseline.cases]
-    # What went wrong when the baseline was written, and is right now where nothing can be graded, is no loss.
+    # A result that was wrong when the baseline was written, and is right now where nothing can be graded, is no loss.
     entries = comparison.baseline.by_key
     improved = sum(result.status == "ungraded" and key_of(result) in entries for result in known)
     now, before = graded(known) + improved, comparison.baseline.graded

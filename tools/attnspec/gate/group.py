@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
 
-# What the harness itself says of what it does not grade, in `comparison/expectation.py` and where runs are planned.
+# Messages of the harness itself on results not graded, in `grading/expectation.py` and where runs are planned.
 _BY_CONVENTION = re.compile(
     r"graded only under ([a-z][a-z0-9_]*)[=@].*|([a-z][a-z0-9_]*)=\S+ is not offered; it has \S+ alone"
 )

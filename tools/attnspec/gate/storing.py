@@ -120,7 +120,7 @@ def _group_from_json(document: Mapping[str, Any]) -> Group:
     return Group(criteria, document["count"], document["reason"])
 
 
-# A mark for each case and dtype lets the gate name what was lost, and is a line for each dtype, not for each case.
+# A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
 
 
 def _answered_to_json(answered: Mapping[str, frozenset[str]], ids: Sequence[str]) -> dict[str, str]:

@@ -107,7 +107,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
 
 def _stop_here(
     *,
-    inputs: Mapping[str, NDArray[Any]],  # noqa: ARG001 - all but the last are there for who debugs
+    inputs: Mapping[str, NDArray[Any]],  # noqa: ARG001 - all but the last are there for the debugger
     attributes: Mapping[str, Any],  # noqa: ARG001
     expected: Mapping[str, NDArray[Any]],  # noqa: ARG001
     got: Mapping[str, NDArray[Any]],  # noqa: ARG001

@@ -51,7 +51,7 @@ def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         kept = [(name, invocation[name]) for name in ("answers", "golden") if invocation[name] is not None]
         return ["attnspec", "grade", implementation["adapter"]], [word for k, v in kept for word in (f"--{k}", v)]
     target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
-    # What is a text or a number is said so; the others have forms of their own.
+    # Texts and numbers stand as they are; the others have forms of their own.
     names = (*invocation_fields(Target()), "golden")
     values = {name: invocation.get(name) for name in names if name not in ("command", "isolate", "rename")}
     given = [(name, str(value)) for name, value in values.items() if value is not None]

@@ -86,7 +86,7 @@ class Report:
 
     @property
     def cases(self) -> int:
-        """How many cases were run, or tried."""
+        """Number of cases that were run, or tried."""
         return len({result.case.id for result in self.results})
 
     @cached_property

@@ -195,7 +195,7 @@ def of_another_suite(name: str, theirs: tuple[str, str], digest: str) -> str:
     )
 
 
-# What was not graded.
+# Results not graded.
 
 ONE_DTYPE_ALONE = "Graded in float64 alone: declare under `dtypes` in which others it is called."
 """For implementations without declared dtypes: a kernel is wrong in the narrower ones first."""
@@ -241,7 +241,7 @@ def _and_more_reasons(count: int) -> str:
     return f" and {counted(count, 'more reason')}; see --verbose" if count else ""
 
 
-# What went wrong.
+# Failures.
 
 
 def went_wrong(count: int) -> str:
@@ -309,7 +309,7 @@ def run_again(command: str) -> str:
     return f"Run it again: {command}"
 
 
-# What explains it.
+# Diagnoses.
 
 
 def share(operation: str, explains: int, of: int) -> str:

@@ -48,7 +48,7 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
     elif problem.kind == "ending":
         lines = [problem_wording.all_ended(failure.status, _cropped(plain_text(failure.ending)))]
-        # What was raised says more than any clause; a process that ended, or said nothing, says nothing by itself.
+        # An exception says more than any clause; a process that ended, or said nothing, says nothing by itself.
         if first is not None:
             lines += _undeclared(first, whole) if failure.status in _SPEAKING else _hints(first, whole)
     elif problem.kind == "unexplained" or first is None:

@@ -260,7 +260,7 @@ def _drawn_case(
     most: int,
     arrays: dict[str, int],
 ) -> dict[str, Any]:
-    # Of a case that is sampled there is no picture: its tensors are too large, and what came is not kept.
+    # Of a case that is sampled there is no picture: its tensors are too large, and its outputs are not kept.
     if case is None or case.generated:
         return {"runs": []}
     pictures = Pictures(case, most)

@@ -168,7 +168,7 @@ class Pictures:
         known, values = part
         owed = np.asarray(expected.outputs[name]).astype(np.float64)
         if name in expected.sample:
-            # What is not stored is shown as it is computed.
+            # An output that is not stored is shown as it is computed.
             stored = np.zeros(owed.size, np.bool_)
             stored[expected.sample[name]] = True
             owed = np.where(stored.reshape(owed.shape), owed, run.bound.of(name, run.place).value)
