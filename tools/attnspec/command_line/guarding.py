@@ -39,7 +39,7 @@ class Guarding:
 def conclusion_elsewhere(guarding: Guarding) -> int | None:
     """Run the command in a process of its own; return its exit status, or None if it ended by accident.
 
-    The ending is then kept in `guarding`.
+    `guarding.ended` then holds the ending.
     """
     from attnspec.guard.spawned import Spawned
     from attnspec.guard.together import Part

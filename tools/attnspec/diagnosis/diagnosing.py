@@ -207,7 +207,7 @@ def _rest(
     passing: Sequence[Result],
     mistakes: Sequence[Mistake],
 ) -> Diagnosis | None:
-    """Return the diagnosis of failures that no cause explains; None unless there are explained and unexplained ones."""
+    """Return the diagnosis of failures that no cause explains; None where there are none, or no cause at all."""
     if not found.causes or not found.rest:
         return None
     suspected = suspects(alike_by_cases(mistakes, found.rest, passing), mistakes, found.rest, passing)

@@ -56,7 +56,7 @@ def _shows_elsewhere(mistake: Mistake) -> bool:
 
 
 def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:
-    """Return the difference on the first case that shows one, in the `asked` dtype or the widest of each case."""
+    """Return the difference on a case in the `asked` dtype, or its widest; attended keys before numbers."""
     told: str | None = None
     for tried, case in enumerate(cases):
         if told is not None and tried >= _ENOUGH_TRIED:

@@ -80,7 +80,7 @@ def all_right(operations: int, passed: int) -> str:
 
 
 def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
-    """Return the functions beside the operations in the user's own file that are none; None where there are no such."""
+    """Return that functions beside the operations in the user's own file are not graded; None where there are none."""
     if not names:
         return None
     more = f" and {len(names) - _FUNCTIONS_NAMED} more" if len(names) > _FUNCTIONS_NAMED else ""

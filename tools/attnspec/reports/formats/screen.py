@@ -109,7 +109,7 @@ def _broken(problem: Problem, entries: Sequence[Mapping[str, Any]]) -> list[str]
 
 
 def _hints(entry: Mapping[str, Any], whole: Whole) -> list[str]:
-    """Return hints from failures without a name."""
+    """Return the hints of failures without a name: conventions, suspects, mistakes in part alike."""
     suspected = [suspect["clause"] for suspect in entry["suspects"] if suspect["is_told"]]
     partly = [problem_wording.looks_in_part_like(candidate) for candidate in entry["candidates"]]
     return [
