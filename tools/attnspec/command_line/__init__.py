@@ -90,7 +90,7 @@ _COMMANDS: Mapping[str, Command] = {**_OWN, **COMMANDS}
 
 
 class _Commands(click.Group):
-    """Commands that are imported once they are called: until then each is a name and a line of help."""
+    """Commands, each imported when it is called: until then each is a name and a line of help."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -137,14 +137,9 @@ def _interrupted(by: BaseException | None) -> int:
 def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | Journal | None = None) -> int:
     """Run the command line and return its exit status; never a traceback for bad input.
 
-    Parameters
-    ----------
-    arguments
-        The words of the command; those of this process if None.
-    guard
-        How Python targets are guarded: by a ``fork``, by a ``subprocess``, or, for ``none``, not at all; a journal in
-        the guarded process itself. If None, as this system can where the command line is the process, and not at all
-        where somebody's program calls it.
+    `arguments` are those of this process if None. `guard` of Python targets: a ``fork``, a ``subprocess``, ``none``, or
+    a journal in the guarded process itself; if None, as this system can where the command line is the process, and not
+    at all where somebody's program calls it.
     """
     # A run reads hundreds of files into millions of lists that hold no cycles: looking for some takes a tenth of it.
     gc.set_threshold(100_000, 20, 20)
@@ -157,7 +152,7 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
         if guard is None:
             guard = "none" if arguments is not None else way_of_this_system()
         status = attnspec.main(args=words, prog_name=PROGRAM, standalone_mode=False, obj=_guarding(guard, words))
-        click.echo(nl=False)  # writes what is still buffered, while a full disk can be told in a sentence
+        click.echo(nl=False)  # writes what is still buffered, while a full disk can be reported in a sentence
     except AttnspecError as error:
         click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)
         return 2

@@ -1,4 +1,4 @@
-"""What a function is called with, said before it is called."""
+"""Arguments of a function, printed before it is called."""
 
 from __future__ import annotations
 
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
 
 class Told(Wrapped):
-    """An implementation that says what it is called with: in its own layout, where it has one.
-
-    Parameters
-    ----------
-    implementation, target
-        The software under test, and how it was reached.
-    case
-        What it is asked for.
-    """
+    """Implementation that prints its arguments for a case: in its own layout, where it has one."""
 
     def __init__(self, implementation: Implementation, target: Target, case: Case) -> None:
         super().__init__(implementation)
@@ -35,7 +27,7 @@ class Told(Wrapped):
         self._calls = 0
 
     def run(self, request: Request) -> Answer:
-        """Say what it is called with the first time, and call it."""
+        """Print the arguments the first time, and call it."""
         self._calls += 1
         if self._calls == 1:
             order = [*OPERATIONS[request.operation].arguments, *request.inputs]

@@ -1,4 +1,4 @@
-"""From the shared options to a target: what they may not say together, and what is opened."""
+"""Target of the shared options: combinations that are refused, and the opened target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def load_selected(options: RunOptions, check: Callable[[Suite], None] | None) ->
 
 
 def task_of(options: RunOptions, share: Share, *, fail_fast: bool) -> Task:
-    """Return what a guarded process is to do with its share of the cases."""
+    """Return the task of a guarded process for its share of the cases."""
     from attnspec.guard.task import Task
     from attnspec.targets.target import pairs
 
@@ -48,10 +48,7 @@ def task_of(options: RunOptions, share: Share, *, fail_fast: bool) -> Task:
 def kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
     """Return the journal in the file that keeps results; None where the options name none.
 
-    Raises
-    ------
-    UsageError
-        If the file is about another suite, target or options.
+    `UsageError` if the file is about another suite, target or options.
     """
     if options.resume is None:
         return None
@@ -94,7 +91,7 @@ def check_target(options: RunOptions, *, fail_fast: bool = False) -> None:
 
 
 def _check_jobs(options: RunOptions, *, fail_fast: bool) -> None:
-    """Raise `UsageError` if not several jobs can do what is asked for."""
+    """Raise `UsageError` if several jobs cannot do the request."""
     if fail_fast:
         raise UsageError(f"--jobs {options.jobs} and --fail-fast: which result is the first, only one job can say.")
     if options.resume is not None:

@@ -1,4 +1,4 @@
-"""The values to which arguments and options complete in a shell, by what their usage calls them."""
+"""Values to which arguments and options complete in a shell, by their names in usage."""
 
 from __future__ import annotations
 
@@ -142,4 +142,4 @@ _VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
     "WORD": _words,
     "WORDS": _capabilities,
 }
-"""What usage calls a value to all that it may be."""
+"""Name of a value in usage to all values that it may have."""

@@ -1,4 +1,4 @@
-"""Numbers of the command line that must be some: no limit is kept that is infinite or none."""
+"""Finite numbers of the command line: a limit that is infinite or NaN is never kept."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from attnspec.guard.spawned import shared_journal
 
 
 def run(journal_path: str, words: list[str]) -> None:
-    """Run a command, tell its exit status, and end the process."""
+    """Run a command, report its exit status, and end the process."""
     process = os.getpid()
     die_with(os.getppid())
     journal = shared_journal(Path(journal_path))

@@ -1,4 +1,4 @@
-"""How a command is guarded: what its function finds in the context of click."""
+"""Guarding of a command, as its function finds it in the context of click."""
 
 from __future__ import annotations
 
@@ -16,15 +16,7 @@ _GUARDED = "attnspec.command_line.guarded"
 
 
 class Ended(NamedTuple):
-    """Guarded processes that have ended.
-
-    Attributes
-    ----------
-    parts
-        What each told, and how it ended.
-    received
-        The signal that asked this process to end meanwhile, or None.
-    """
+    """Guarded processes that have ended: their reports and endings, and the signal received meanwhile, if any."""
 
     parts: Sequence[Part]
     received: int | None
@@ -32,18 +24,10 @@ class Ended(NamedTuple):
 
 @dataclass
 class Guarding:
-    """How Python targets of a command are guarded.
+    """Guarding of the Python targets of a command: how the guarded process is made (`way`; None: no such process).
 
-    Attributes
-    ----------
-    way
-        How the guarded process is made; None where there is none.
-    words
-        The words of the command.
-    journal
-        Where this process writes down how far it got, where it is the guarded one.
-    ended
-        How a process ended that was to do all of the command and did not.
+    `journal` records the progress of this process where it is the guarded one; `ended` is the ending of a process that
+    was to do all of the command and did not.
     """
 
     way: Way | None
@@ -55,10 +39,7 @@ class Guarding:
 def conclusion_elsewhere(guarding: Guarding) -> int | None:
     """Run the command in a process of its own; return its exit status, or None if it ended by accident.
 
-    Parameters
-    ----------
-    guarding
-        How the command is guarded; it is told how the process ended.
+    `guarding.ended` then holds the ending.
     """
     from attnspec.guard.spawned import Spawned
     from attnspec.guard.together import Part

@@ -1,4 +1,4 @@
-"""The progress of a run on a terminal: how much of the plan is done, how fast, and how long the rest takes."""
+"""Progress of a run on a terminal: the share of the plan done, the rate, and the time left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _FIRST = "validating"
 _AGAIN = "asking again"
-"""Everything is asked a second time, in another order, once all has a result; how much of it, nobody knows before."""
+"""Every case is run a second time, in another order, once all have a result; how many, nobody knows before."""
 
 
 class _Rate(ProgressColumn):
@@ -27,17 +27,7 @@ class _Rate(ProgressColumn):
 
 
 class ProgressBar(Progress):
-    """A bar that asks how far the run got, each time that it is drawn, and is gone at the end.
-
-    Parameters
-    ----------
-    console
-        Where it is drawn.
-    done
-        Gives how many results there are.
-    planned
-        Gives how many there will be; None as long as nobody knows.
-    """
+    """Progress bar that reads `done` (results) and `planned` (None while unknown) at each drawing; gone at the end."""
 
     def __init__(self, console: Console, done: Callable[[], int], planned: Callable[[], int | None]) -> None:
         self._done = done

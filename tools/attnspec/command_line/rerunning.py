@@ -22,20 +22,9 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Failed:
-    """What went wrong in an earlier run.
+    """Failures of an earlier run: case id to the dtypes in which it went wrong, and the dtypes to run in.
 
-    Attributes
-    ----------
-    path
-        Its report.
-    digest
-        The digest of the suite that it was run with.
-    wrong
-        Case id to the dtypes in which it went wrong.
-    dtypes
-        The dtypes to run in.
-    conventions, without
-        What was declared in that run.
+    `digest` is of the suite of that run; `conventions` and `without` are its declarations.
     """
 
     path: Path
@@ -46,13 +35,7 @@ class Failed:
     without: tuple[str, ...]
 
     def among(self, suite: Suite) -> Suite:
-        """Return the part of a suite that went wrong; each case is offered in those dtypes alone in which it did.
-
-        Raises
-        ------
-        UsageError
-            If there is nothing to run.
-        """
+        """Return the failed part of a suite, each case in its failed dtypes alone; `UsageError` if there is none."""
         cases = {
             case.id: case._replace(dtypes=tuple(dtype for dtype in case.dtypes if dtype in self.wrong[case.id]))
             for case in suite.cases.values()
@@ -68,15 +51,7 @@ class Failed:
         return replace(suite, cases=kept)
 
     def sentence(self, suite: Suite, report: Report) -> str:
-        """Return what was run again, what was not, and what is declared otherwise than then.
-
-        Parameters
-        ----------
-        suite
-            The cases that were run.
-        report
-            What came of them.
-        """
+        """Return a sentence on the cases run again, those not, and changed declarations."""
         missing = [case_id for case_id in self.wrong if case_id not in suite.cases]
         said = f"Run again: the {_cases(len(suite.cases))} that went wrong in {self.path}."
         if missing:
@@ -95,21 +70,10 @@ class Failed:
 
 
 def read_failed(path: Path, options: RunOptions) -> Failed:
-    """Return what went wrong in the run of a report.
+    """Return the failures of a report.json, in the dtypes that the options name, or else all.
 
-    Parameters
-    ----------
-    path
-        The report.json.
-    options
-        What else the command says: dtypes that it names are those that are run.
-
-    Raises
-    ------
-    ReportError
-        If it is none.
-    UsageError
-        If nothing went wrong in it, or results are kept in a file, which may hold those that are to be run again.
+    `ReportError` if it is none; `UsageError` if nothing went wrong in it, or results are kept in a file, which may hold
+    those that are to be run again.
     """
     from attnspec.reports.reading import read_report
 

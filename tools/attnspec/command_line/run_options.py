@@ -1,4 +1,4 @@
-"""The options that say what is validated, on which cases, and where reports go; shared by `validate` and `gate`."""
+"""Options for the target, the cases and the reports; shared by `validate` and `gate`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the shared options say; the names are those of the command line."""
+    """Shared options, under the names of the command line."""
 
     target: Target
     dtypes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Running what the shared options name, guarded where it is Python, and keeping what there is when a run ends early."""
+"""Running the target of the shared options, guarded where it is Python, with partial results when a run ends early."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Ran(NamedTuple):
-    """A report, and the cases that it is about."""
+    """Report, and the cases that it is about."""
 
     report: Report
     suite: Suite
@@ -55,25 +55,9 @@ def run_target(
 ) -> Ran:
     """Run the implementation that the options name over the cases that they select.
 
-    Parameters
-    ----------
-    options
-        What the command line says.
-    console
-        Where progress is shown.
-    fail_fast
-        Stop at the first wrong result.
-    check
-        Called with the cases before they are run; what it raises is passed on.
-    narrowed
-        Gives the part of these cases that is run; all of them if None.
-
-    Raises
-    ------
-    AttnspecError
-        If it cannot be run, or a report could not be written.
-    KeyboardInterrupt
-        If it was interrupted; the reports then hold what there was.
+    `check` sees the cases before the run, and its errors pass; `narrowed` gives the part that is run, all if None.
+    `AttnspecError` if it cannot be run or a report not written; `KeyboardInterrupt` after reports of the partial
+    results.
     """
     from attnspec.reports.formats import check_writable
     from attnspec.targets.target import pairs
@@ -136,7 +120,7 @@ def _run_here(
     *,
     fail_fast: bool,
 ) -> Report:
-    """Run it from this process: a program, a target in a process that is spoken to, or one that is not guarded here."""
+    """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
     from attnspec.guard.task import measure, opened
     from attnspec.guard.watching import ending_by_exception
     from attnspec.runner import Kept, Share, beside_counterparts
@@ -186,7 +170,7 @@ def _run_here(
 
 
 def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
-    """Return the report of what guarded processes told, however they ended."""
+    """Return the report of the recovered results of guarded processes, however they ended."""
     from attnspec.guard.ending import how_it_ended
     from attnspec.guard.recovered import with_crash
     from attnspec.guard.together import as_one
@@ -217,7 +201,7 @@ def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal 
 def _report_of(
     options: RunOptions, suite: Suite, told: Told, declaration: Declaration, ended_early: EndedEarly | None
 ) -> Report:
-    """Return the report of what a journal tells."""
+    """Return the report of the results in a journal."""
     from attnspec.guard.recovered import results_of
     from attnspec.runner import offered_part, resolved_for
     from attnspec.targets.target import pairs
@@ -236,7 +220,7 @@ def _report_of(
 
 
 def _measured_apart(options: RunOptions, suite: Suite, results: tuple[Result, ...]) -> Measured | None:
-    """Measure what went wrong in several jobs, in a process of its own."""
+    """Measure failures of several jobs, in a process of its own."""
     from attnspec.guard.forked import Forked
     from attnspec.guard.journal import Journal
     from attnspec.guard.watching import Watch
@@ -277,7 +261,7 @@ def _report(
 
 
 def _planned(options: RunOptions, suite: Suite, declared: Callable[[], Declaration | None]) -> Callable[[], int | None]:
-    """Return what gives how many (case, dtype) are run, counted once, as soon as the target has declared itself."""
+    """Return a counter of the planned (case, dtype), None until the target has declared itself; counted once."""
     counted: list[int] = []
 
     def planned() -> int | None:
@@ -290,7 +274,7 @@ def _planned(options: RunOptions, suite: Suite, declared: Callable[[], Declarati
 
 
 def _planned_runs(options: RunOptions, suite: Suite, declaration: Declaration) -> int:
-    """Return how many (case, dtype) a run has that comes to its end."""
+    """Return the number of (case, dtype) of a run that reaches its end."""
     from attnspec.runner import offered_part, planned_dtypes
 
     cases = offered_part(suite, declaration.operations).suite.cases.values()

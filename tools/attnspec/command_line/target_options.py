@@ -1,4 +1,4 @@
-"""The options of commands that say how a target is reached; a command gets them as one `Target`."""
+"""Options of a target; a command gets them as one `Target`."""
 
 from __future__ import annotations
 
@@ -38,15 +38,7 @@ _OPTIONS: dict[str, Callable[[Callable[..., int]], Callable[..., int]]] = {
 
 
 def target_options(*, but: tuple[str, ...] = (), **others: Any) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Add the options of a target to a command, which gets them as one `Target` named `target`.
-
-    Parameters
-    ----------
-    but
-        Those that the command does not have.
-    others
-        Those that it has in other words.
-    """
+    """Add a target's options to a command, as one `Target` named `target`, but those in `but`; `others` reworded."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
@@ -62,7 +54,7 @@ def target_options(*, but: tuple[str, ...] = (), **others: Any) -> Callable[[Cal
 
 
 def _target_from(given: dict[str, Any]) -> Target:
-    """Take the options of a target out of those that were given."""
+    """Take the options of a target out of the given ones."""
     from dataclasses import fields
 
     from attnspec.targets.target import Target, target_of

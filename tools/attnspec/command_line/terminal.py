@@ -25,7 +25,7 @@ def make_console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    # A program that is started without a stdout has None in its place.
+    # A program that is started without a stdout has None instead.
     is_terminal = stream is not None and stream.isatty()  # pyright: ignore[reportUnnecessaryComparison]
 
     class OurConsole(Console):
@@ -36,21 +36,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str, console: Console, *, indent: int = 0, before: str = "", style: str = "") -> None:
-    """Print a text in lines as wide as the console is, without spaces at their ends.
-
-    Parameters
-    ----------
-    text
-        What to print.
-    console
-        Where to.
-    indent
-        Spaces before each line.
-    before
-        What stands in those of the first line, at the right.
-    style
-        How it looks, as rich has it.
-    """
+    """Print text wrapped to the console's width without trailing spaces; `before` stands in the first indent."""
     from textwrap import wrap
 
     from rich.text import Text
@@ -68,19 +54,7 @@ def say(text: str, console: Console, *, indent: int = 0, before: str = "", style
 
 @contextmanager
 def progress(console: Console, follower: _Counts, planned: Callable[[], int | None], *, quiet: bool) -> Generator[None]:
-    """Show on a terminal how far a run got, how fast it is and how long it still takes; elsewhere nothing.
-
-    Parameters
-    ----------
-    console
-        Where to.
-    follower
-        Who knows how many results there are.
-    planned
-        Gives how many there will be; None as long as nobody knows.
-    quiet
-        Show nothing.
-    """
+    """Show on a terminal the done and planned results (None while unknown), rate and time left; elsewhere nothing."""
     if quiet or not console.is_terminal:
         yield
         return
@@ -91,18 +65,12 @@ def progress(console: Console, follower: _Counts, planned: Callable[[], int | No
 
 
 _DOCUMENT = "attnspec.document"
-"""Where the context of a command keeps the stdout that a document alone may use."""
+"""Key in the context of a command for the stdout that a document alone may use."""
 
 
 @contextmanager
 def stdout_for_a_document(*, asked: bool) -> Generator[None]:
-    """Keep stdout for one document; all that is printed there meanwhile, by the target too, goes to stderr.
-
-    Parameters
-    ----------
-    asked
-        Whether there will be a document.
-    """
+    """Keep stdout for one document, if `asked`; all other output meanwhile, of the target too, goes to stderr."""
     if not asked:
         yield
         return
@@ -125,12 +93,9 @@ def stdout_for_a_document(*, asked: bool) -> Generator[None]:
 
 
 def print_document(text: str) -> None:
-    """Print the document for which stdout is kept. That nobody reads it changes no exit status.
+    """Print the document for which stdout is kept; a closed pipe changes no exit status.
 
-    Raises
-    ------
-    UsageError
-        If the system refuses it.
+    `UsageError` if the system refuses it.
     """
     document: TextIO = click.get_current_context().meta[_DOCUMENT]
     try:
@@ -146,15 +111,7 @@ def print_document(text: str) -> None:
 
 @contextmanager
 def printing_json(*, asked: bool, make: Callable[[str], Any]) -> Generator[None]:
-    """Print what a command says as one JSON document in place of text; its exit status is the same.
-
-    Parameters
-    ----------
-    asked
-        Whether JSON is asked for; what is printed is left alone otherwise.
-    make
-        Gives the document, from all that the command would have printed.
-    """
+    """Print one JSON document, if `asked`, in place of text; `make` gets that text; the exit status is the same."""
     if not asked:
         yield
         return
@@ -188,7 +145,7 @@ def telling() -> Generator[None]:
 
 
 def _give_up_stdout() -> None:
-    """Have what is still buffered go nowhere, or Python would try once more at its end, and end with a status."""
+    """Discard buffered output, or Python would try once more at its end, and end with a status."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -196,7 +153,7 @@ def _give_up_stdout() -> None:
 
 
 class _Counts(Protocol):
-    """Whoever knows how many results there are."""
+    """Counter of results."""
 
     @property
     def count(self) -> int: ...

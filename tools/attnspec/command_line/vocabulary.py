@@ -1,4 +1,4 @@
-"""Every word that a report uses and that is no id: what kind of word it is, and what it means.
+"""Vocabulary of reports: every word that is no id, its kind and its meaning.
 
 The families bring the words of their conventions, operations, profiles and layouts; the others stand here. A new kind
 of word is one entry of `_KINDS`.
@@ -20,19 +20,7 @@ if TYPE_CHECKING:
 
 
 class Word(NamedTuple):
-    """What one word means.
-
-    Attributes
-    ----------
-    word
-        The word.
-    kind
-        What it names: a status, a convention.
-    sentence
-        What it means.
-    more
-        What else there is to know, a line each.
-    """
+    """Word with its kind (a status, a convention), its meaning in a sentence, and `more` lines."""
 
     word: str
     kind: str
@@ -64,7 +52,7 @@ CHECKS = {
     "changes on which the output depends",
     "rejects": "an input that must be refused is answered by an error",
 }
-"""What is looked at in an answer; where it is not so, the status is `fail`."""
+"""Checks of an answer; where one fails, the status is `fail`."""
 
 CONFORMANCES = {
     "conforms": "every clause was graded and nothing is wrong",
@@ -139,7 +127,7 @@ def _plural(kind: str) -> str:
 
 
 def _plain(kind: str, sentences: Mapping[str, str], *more: str) -> Callable[[], Iterable[Word]]:
-    """Return what gives words that have a sentence each; in `more`, ``{}`` stands for the word."""
+    """Return a function giving words that have a sentence each; in `more`, ``{}`` stands for the word."""
     return lambda: (
         Word(word, kind, sentence, tuple(line.format(word) for line in more)) for word, sentence in sentences.items()
     )

@@ -1,4 +1,4 @@
-"""What only authors of the suite need lies in a checkout alone: the one place that reaches for it."""
+"""Import of the authors' packages, which a checkout alone has; no other module imports them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,9 @@ _AUTHORING = "attnspec_authoring"
 
 
 def authoring(room: str, *, wanted_by: str) -> Any:
-    """Import a package of `attnspec_authoring`.
+    """Import a package of `attnspec_authoring` such as ``"regeneration"``; `UsageError` outside a checkout.
 
-    Parameters
-    ----------
-    room
-        The package, such as ``"regeneration"``.
-    wanted_by
-        The command that needs it, for the message.
-
-    Raises
-    ------
-    UsageError
-        Outside a checkout.
+    `wanted_by` is the command named in the message.
     """
     try:
         return import_module(f"{_AUTHORING}.{room}")

@@ -68,7 +68,7 @@ def debug(
 
 
 def _dtype(case: Case, asked: str | None, declaration: Declaration) -> str:
-    """Return the dtype that is asked for, or the first one that is declared and that the case is offered in."""
+    """Return the requested dtype, or the first declared one that the case is offered in."""
     from attnspec.contract.dtypes import ANY
 
     if not case.dtypes:
@@ -83,21 +83,21 @@ def _dtype(case: Case, asked: str | None, declaration: Declaration) -> str:
 
 
 class _Call:
-    """One call, and what came of it."""
+    """One call with its outcome."""
 
     def __init__(self, run: Run, *, post_mortem: bool) -> None:
         self._run = run
         self._post_mortem = post_mortem
 
     def ask(self, implementation: Any) -> Answer:
-        """Say what the case is, and call it."""
+        """Print the case, and call the implementation."""
         from attnspec.runner import request_of
 
         _say(f"{self._run.case.id} ({self._run.dtype}): {self._run.case.title}")
         return implementation.run(request_of(self._run))
 
     def tell(self, answer: Answer, elements: int) -> int:
-        """Say what came of it, and return the exit status."""
+        """Print the outcome, and return the exit status."""
         from attnspec.contract.implementation import Outputs, Raised
         from attnspec.grading import RIGHT, grade
         from attnspec.reports.shown_elements import elements_text
@@ -132,7 +132,7 @@ class _Call:
             pdb.post_mortem(to_the_users_frame(beyond))
 
     def _further(self, answer: Answer, verdict: Verdict) -> Sequence[str]:
-        """Return what is known beyond the numbers: the step, the mistake, and what one call cannot show."""
+        """Return the facts beyond the numbers: the step, the mistake, and limits of a single call."""
         from attnspec.grading import RIGHT
         from attnspec.reports import wording
         from attnspec.runner import Result

@@ -58,23 +58,9 @@ def _explain(word: str) -> None:
 
 
 def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
-    """Return one case.
+    """Return one case by its id, or the seed text of a random case; `UsageError` with ids that come near.
 
-    Parameters
-    ----------
-    case_id
-        Its id, or the recipe of a draw.
-    golden
-        Another folder of golden files, or None.
-    others
-        What else could have been meant.
-    or_else
-        What could have been meant, in words.
-
-    Raises
-    ------
-    UsageError
-        If there is no such case; the sentence names ids that come near.
+    `others` are further words that could have been meant, `or_else` names their kinds.
     """
     from attnspec.base.locations import GOLDEN_FOLDER
     from attnspec.cases import is_random, load_suite, near, random_case, read_index
@@ -88,7 +74,7 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
 
 
 def _explain_words(meanings: Sequence[Word]) -> None:
-    """Print what a word means, of each kind that it is of."""
+    """Print the meanings of a word, of each kind that it is of."""
     for place, meaning in enumerate(meanings):
         click.echo(f"{chr(10) if place else ''}{meaning.word} ({meaning.kind}): {meaning.sentence}")
         for line in meaning.more:

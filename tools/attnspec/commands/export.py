@@ -1,4 +1,4 @@
-"""``attnspec export DIR``: cases as files, with what is expected and within what."""
+"""``attnspec export DIR``: cases as files, with expected values and their tolerances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``attnspec grade DIR``: grade what came back for exported cases."""
+"""``attnspec grade DIR``: grade the answers to exported cases."""
 
 from __future__ import annotations
 
@@ -84,13 +84,7 @@ def grade_answers(
 
 
 def _exported(manifest: Manifest, golden: Path | None, select: tuple[str, ...]) -> Suite:
-    """Return the exported cases that are selected.
-
-    Raises
-    ------
-    UsageError
-        If the cases come from another suite than this one.
-    """
+    """Return the selected exported cases; `UsageError` if they come from another suite than this one."""
     from attnspec.cases import is_random, load_selected, select_ids
 
     exported = [entry.case for entry in (*manifest.cases, *manifest.left_out)]
@@ -107,13 +101,7 @@ def _exported(manifest: Manifest, golden: Path | None, select: tuple[str, ...]) 
 
 
 def _of_dtypes(manifest: Manifest, dtypes: tuple[str, ...]) -> Manifest:
-    """Return the part of a manifest in some dtypes; all of it where none is named.
-
-    Raises
-    ------
-    UsageError
-        If nothing was exported in them.
-    """
+    """Return the part of a manifest in some dtypes, all if none is named; `UsageError` if none was exported."""
     if not dtypes:
         return manifest
     cases, left_out = (

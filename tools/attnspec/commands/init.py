@@ -1,4 +1,4 @@
-"""``attnspec init [TARGET]``: the first adapter of a function, with what can be guessed about it."""
+"""``attnspec init [TARGET]``: the first adapter of a function, with guesses about it."""
 
 from __future__ import annotations
 

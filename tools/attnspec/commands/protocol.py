@@ -1,4 +1,4 @@
-"""``attnspec protocol``: how a program keeps to the process protocol, and what it answered before."""
+"""``attnspec protocol``: protocol checks of a program, and its earlier answers."""
 
 from __future__ import annotations
 

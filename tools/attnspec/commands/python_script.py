@@ -1,4 +1,4 @@
-"""A case as a stand-alone script: inputs as literals, the formula, the certified values, the difference."""
+"""Case as a stand-alone script: inputs as literals, the formula, the certified values, the difference."""
 
 from __future__ import annotations
 
@@ -24,15 +24,8 @@ MOST_LINES = 40
 def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
     """Return a script of at most `MOST_LINES` lines that reproduces a case with NumPy alone, in float64.
 
-    It computes the outputs by the formula of the specification, prints how far they are from the certified values, and
-    raises ``AssertionError`` where that is too far. For a case that must be refused it shows what to hand over.
-
-    Parameters
-    ----------
-    case
-        The case.
-    formula
-        Gives the lines that compute a case's outputs, as its family knows them.
+    It computes the outputs by the lines of `formula`, prints their distance from the certified values, and raises
+    ``AssertionError`` where that is too far. For a case that must be refused it shows the arguments.
     """
     if case.generated:
         return _by_this_package(case)
@@ -51,7 +44,7 @@ def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
 
 
 def _by_this_package(case: Case) -> str:
-    """Return a script for a case whose inputs are generated: neither they nor its scores fit into one."""
+    """Return a script for a case with generated inputs: neither they nor its scores fit into one."""
     lines = [
         f'"""{_title(case)}"""',
         "import attnspec",
@@ -107,12 +100,12 @@ def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:
 
 
 def _has_nan(golden: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether NaN is expected: what comes of an infinity there depends on how a sum is arranged."""
+    """Return whether NaN is expected: the result of an infinity there depends on the order of a sum."""
     return any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in golden.values())
 
 
 def _lost(case: Case) -> float:
-    """Return what sums with the largest input may lose in float64: 4 units of it, and 1e-12 at least."""
+    """Return the float64 error allowed for sums with the largest input: 4 units of it, and 1e-12 at least."""
     floats = [array[np.isfinite(array)] for array in case.inputs.values() if array.dtype.kind == "f"]
     largest = max((float(np.abs(array).max(initial=0)) for array in floats), default=0.0)
     return max(1e-12, 4 * 2.0**-53 * largest)

@@ -1,4 +1,4 @@
-"""``attnspec regenerate``: make the golden files from the recipes, or check that they are what they should be."""
+"""``attnspec regenerate``: make the golden files from the recipes, or check them against these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``attnspec release``: write down what was released, or what has changed since."""
+"""``attnspec release``: write down the released cases, or the changes since."""
 
 from __future__ import annotations
 

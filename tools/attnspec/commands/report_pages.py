@@ -1,4 +1,4 @@
-"""``attnspec report``: several reports side by side, and what changed between two."""
+"""``attnspec report``: several reports side by side, and the changes between two."""
 
 from __future__ import annotations
 
@@ -57,13 +57,7 @@ def report(
 
 
 def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list[str]]:
-    """Return the sound documents with their paths, and a sentence for each file that is not sound.
-
-    Raises
-    ------
-    ReportError
-        If no file is sound.
-    """
+    """Return the sound documents, their paths, and a sentence for each unsound file; `ReportError` if none is sound."""
     from attnspec.reports.reading import read_report
 
     documents: list[dict[str, Any]] = []
@@ -83,7 +77,7 @@ def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list
 
 
 def _names(documents: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> list[str]:
-    """Return what to call each implementation: name and version, and the file where that is not enough."""
+    """Return the name of each implementation: name and version, and the file where these are not enough."""
     names = [
         " ".join(filter(None, (document["implementation"]["name"], document["implementation"]["version"])))
         for document in documents
@@ -140,7 +134,7 @@ def _print_changes(old: Path, new: Path) -> int:
 
 
 def _lines(changes: Changes) -> list[str]:
-    """Return what changed, a paragraph a kind; the kinds that are worse come first."""
+    """Return changes, a paragraph a kind; the kinds that are worse come first."""
     lines: list[str] = []
     if not changes.same_suite:
         lines.append("The two reports were made with different suites.")

@@ -1,4 +1,4 @@
-"""``attnspec validate``: run an implementation over the cases and say what came of it."""
+"""``attnspec validate``: run an implementation over the cases and print the verdict."""
 
 from __future__ import annotations
 

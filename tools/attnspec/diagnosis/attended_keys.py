@@ -1,4 +1,4 @@
-"""Which keys a query attended to, and which it should have, in words.
+"""Attended keys in words: which keys a query attended to, and which it should have.
 
 How results show it is for their family to say.
 """
@@ -25,13 +25,7 @@ _QUERIES_TOLD = 2
 
 
 def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
-    """Return a sentence for each of the first few failing cases in which a query attended other keys than it should.
-
-    Parameters
-    ----------
-    failing
-        Results of one operation that failed on their values.
-    """
+    """Return a sentence for each of the first few value failures of one operation in which wrong keys were attended."""
     telling = [result for result in one_for_each_case(failing) if result.verdict.check == "values"]
     probes, others = (
         [result for result in telling if result.run.family.is_probe(result.case) is wanted] for wanted in (True, False)
@@ -47,7 +41,7 @@ def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
 
 
 def attended_in_words(run: Run, got: Mapping[str, NDArray[Any]] | None) -> str | None:
-    """Return which keys queries attended in one failing run and which they should have; None if that does not show."""
+    """Return the keys that queries attended in one failing run and should have; None if results do not show it."""
     sets = None if got is None else run.family.key_sets(run.case, run.dtype, got)
     if sets is None:
         return None
@@ -76,7 +70,7 @@ def _keys(attended: NDArray[np.bool_]) -> str:
 
 
 def _where(found: Sequence[tuple[int, int]], places: tuple[int, int]) -> str:
-    """Say in which batch entries and heads, unless it is so in all of them."""
+    """Return the batch entries and heads concerned, or nothing where all are."""
     if len(found) == places[0] * places[1]:
         return ""
     batches, heads = {batch for batch, _ in found}, {head for _, head in found}

@@ -19,25 +19,19 @@ _PROMISED = {
     "repeatable": "repeatable",
     "dtype": "precision.dtype",
 }
-"""Check to the clause of the operation that it holds an implementation to, without the operation's name."""
+"""Check to the clause that it tests, without the operation's name."""
 
 SPOILING = (".inputs_unchanged", ".repeatable")
-"""How clauses end of which a breach makes later numbers wrong."""
+"""Endings of clauses whose breach makes later numbers wrong."""
 
 _ALWAYS_SEEN = ".inputs_unchanged"
-"""How the clause ends whose check sees every breach: inputs are looked at after each call."""
+"""Ending of the clause whose check sees every breach: inputs are looked at after each call."""
 
 _REFUSAL = ".rejects."
 
 
 def broken_by_check(wrong: Sequence[Result]) -> Mapping[str, list[Result]]:
-    """Return clause to the results that break it by their check alone, those of most results first.
-
-    Parameters
-    ----------
-    wrong
-        Wrong results of one operation.
-    """
+    """Map each clause to the wrong results of one operation that break it by their check alone, most results first."""
     found: dict[str, list[Result]] = {}
     for result in wrong:
         clause = _clause_of(result)
@@ -47,15 +41,7 @@ def broken_by_check(wrong: Sequence[Result]) -> Mapping[str, list[Result]]:
 
 
 def not_excluded(mistakes: Sequence[Mistake], broken: Iterable[str]) -> list[Mistake]:
-    """Return the mistakes without those that a check would have caught which passed.
-
-    Parameters
-    ----------
-    mistakes
-        Mistakes of one operation.
-    broken
-        The clauses that a check says are broken.
-    """
+    """Drop mistakes that a check would have caught and did not; `broken` are the clauses that checks found broken."""
     return [mistake for mistake in mistakes if not mistake.clause.endswith(_ALWAYS_SEEN) or mistake.clause in broken]
 
 
@@ -68,6 +54,6 @@ def _clause_of(result: Result) -> str | None:
 
 
 def _known(result: Result, name: str) -> str | None:
-    """Return a clause of the operation, where its page has it."""
+    """Return a clause of the result's operation, or None where its page has none of that name."""
     clause = f"{OPERATIONS[result.case.operation].short_name}.{name}"
     return clause if clause in clauses() else None

@@ -1,4 +1,4 @@
-"""Failures in which an output that nobody owes is wrong, and those that are owed are right."""
+"""Failures in which an output that is not expected is wrong, and the expected ones are right."""
 
 from __future__ import annotations
 
@@ -18,22 +18,14 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _EXAMINED = 16
-"""Failures that are looked at; more tell little that these do not."""
+"""Failures that are looked at; more add little."""
 
 _SUBJECT = r"(`\w+`(, | and )?)+"
-"""How a clause begins that is about outputs."""
+"""Beginning of a clause that is about outputs."""
 
 
 def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -> tuple[Suspect, ...]:
-    """Return the clauses that are suspected, first that of an output which nobody owes and which alone is wrong.
-
-    Parameters
-    ----------
-    suspects
-        The clauses that the cases point at.
-    failing
-        Results of one operation whose values are wrong.
-    """
+    """Return the suspected clauses, first that of an output which is not expected and is the only wrong one."""
     graded = [result for result in failing if result.verdict.check == "values" and result.case.properties is None]
     examined = [Evidence(result) for result in spread(one_for_each_case(graded), _EXAMINED)]
     if len(graded) < len(failing) or not examined or any(_owes_what_is_wrong(entry) for entry in examined):
@@ -66,7 +58,7 @@ def _is_wrong(entry: Evidence, output: str) -> bool:
 
 
 def _clause_about(output: str, operation: str) -> str | None:
-    """Return the clause that has the name of an output, or begins with it."""
+    """Return the clause that has the name of an output or begins with it."""
     if f"{operation}.{output}" in clauses():
         return f"{operation}.{output}"
     for clause in clauses().values():

@@ -1,4 +1,4 @@
-"""Telling several causes apart: the likeliest one first, then what it does not explain.
+"""Causes of failures kept apart: the likeliest one first, then the failures that it does not explain.
 
 A cause is a mistake that gives the very numbers of some failures, or a convention that nobody declared. Where two of
 them meet in one run, neither gives its numbers alone; such failures are put down to both.
@@ -28,14 +28,13 @@ _SCREENED = 48
 """Mistakes whose numbers are looked at: one that gives the very numbers fails nearly the same cases."""
 
 _FEWEST_BY_NUMBERS = 2
-"""Cases of which a sure cause gives the numbers: in one alone, many mistakes are one."""
+"""Cases of which a sure cause gives the numbers: in one case alone, many mistakes look the same."""
 
 _MISSED_AT_MOST = 0.02
-"""Share of its failures that a sure cause may leave unexplained where it acts: two programs never go wrong in quite the
-same way."""
+"""Share of its failures that a sure cause may leave unexplained where it acts: two programs never err quite alike."""
 
 _MOST_AGAINST = 0.1
-"""Share from which on what speaks against a cause outweighs it: it only resembles the mistake that was made."""
+"""Share of evidence against a cause that outweighs it: it only resembles the mistake that was made."""
 
 _ELSEWHERE = 0.1
 """Failures that a sure cause may leave to others, for each one that it explains: a second, smaller trouble."""
@@ -45,19 +44,10 @@ _MOST_COUNTED = 3000
 
 @dataclass(frozen=True)
 class Cause:
-    """What explains some of the failures of an operation.
+    """Cause of some failures of an operation: mistakes or an undeclared convention, or both where they meet.
 
-    Attributes
-    ----------
-    groups
-        The mistakes that give these numbers, those that break one clause together; none where a convention alone
-        explains them. Several groups are not told apart by these results.
-    undeclared
-        The convention under which they would pass, or None.
-    explained
-        The failures that it explains.
-    is_sure
-        Whether nothing speaks against it.
+    Each of `groups` holds mistakes that break one clause together; these results do not distinguish the groups, and
+    there are none where a convention alone explains the failures. `is_sure`: nothing speaks against it.
     """
 
     groups: tuple[tuple[Candidate, ...], ...]
@@ -68,17 +58,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Explained:
-    """The failures of an operation with what explains them.
+    """Failures of an operation with their causes, in the order found, and the rest that no cause explains.
 
-    Attributes
-    ----------
-    causes
-        The causes, in the order in which they were found.
-    rest
-        Failures that none of them explains; NaN among the inputs is left out where a cause is known, for what it does
-        depends on more than one mistake.
-    candidates
-        The mistakes that were weighed for the rest, or at first, the likeliest first.
+    Once a cause is known, the rest leaves out cases with NaN inputs: there, the result depends on more than one
+    mistake. `candidates` are the mistakes weighed for the rest, or at first, the likeliest first.
     """
 
     causes: tuple[Cause, ...]
@@ -87,15 +70,7 @@ class Explained:
 
 
 def explained(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> Explained:
-    """Return what explains failures, cause by cause.
-
-    Parameters
-    ----------
-    mistakes
-        Mistakes of the operation.
-    failing, passing
-        Results of the operation whose numbers are wrong, and those whose numbers are right.
-    """
+    """Return the causes of failures one by one, from results with wrong numbers and results with right ones."""
     observed = Observed()
     remaining: Sequence[Result] = failing[:_MOST_COUNTED]
     causes: list[Cause] = []
@@ -116,7 +91,7 @@ def explained(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: S
 
 
 def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Observed) -> list[Result]:
-    """Return the results in which no mistake acts that is known already: others show there alone."""
+    """Return the results in which no known mistake acts: only there can others show."""
     known = [cause.groups[0][0].mistake for cause in causes if cause.groups]
     return [
         entry.result
@@ -128,7 +103,7 @@ def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Obs
 
 
 def _likely(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Mistake]:
-    """Return the mistakes that fail much the same cases, the most alike first, and those of which this is not known."""
+    """Return mistakes that fail much the same cases, most alike first, then those of which this is not known."""
     alike = [entry.mistake for entry in alike_by_cases(mistakes, failing, passing)[:_SCREENED]]
     by_id = {mistake.id: mistake for mistake in mistakes}
     return [
@@ -140,7 +115,7 @@ def _likely(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Seq
 def _cause(
     candidates: Sequence[Candidate], anew: GradedAnew | None, remaining: Sequence[Result], observed: Observed
 ) -> Cause | None:
-    """Return the mistakes that stand, or the convention under which failures would pass, or both where they meet."""
+    """Return the mistakes that stand, the convention under which failures would pass, or both where they meet."""
     if not candidates or not candidates[0].stands:
         return None if anew is None else Cause((), anew.undeclared, anew.passes, is_sure=True)
     mistake = candidates[0].mistake
@@ -162,7 +137,7 @@ def _cause(
 
 
 def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
-    """Group mistakes that nothing tells apart by the clause that they break."""
+    """Group mistakes that nothing distinguishes by the clause that they break."""
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         groups.setdefault(candidate.mistake.clause, []).append(candidate)
@@ -175,7 +150,7 @@ def _settled(
     candidates: Sequence[Candidate],
     observed: Observed,
 ) -> Explained:
-    """Put failures in which several causes meet down to them, and say of which cause nothing speaks against."""
+    """Put failures in which several causes meet down to them, and mark the causes that nothing speaks against."""
     known = list(causes)
     while True:
         rest, against, elsewhere = _weighed(known, [*remaining, *_freed(causes, known)], observed)
@@ -190,7 +165,7 @@ def _settled(
 
 
 def _freed(causes: Sequence[Cause], known: Sequence[Cause]) -> list[Result]:
-    """Return what causes explained that are refuted."""
+    """Return the failures that refuted causes had explained."""
     return [result for cause in causes if cause not in known for result in cause.explained]
 
 
@@ -201,7 +176,7 @@ def _is_refuted(cause: Cause, against: Mapping[str, int]) -> bool:
 def _weighed(
     causes: Sequence[Cause], remaining: Sequence[Result], observed: Observed
 ) -> tuple[list[Result], Mapping[str, int], Mapping[str, int]]:
-    """Return what no cause explains, and how much of it speaks against each mistake, or is wrong where it is right.
+    """Return the failures without a cause, and by mistake how many speak against it, or are wrong where it is right.
 
     Failures in which several causes meet are put down to them.
     """
@@ -225,7 +200,7 @@ def _weighed(
 
 
 def _by_nan_alone(entry: Evidence, mistakes: Sequence[Mistake]) -> bool:
-    """Tell a run in which a mistake acts, and of which nothing can be said but that NaN is on one side."""
+    """Return whether a mistake acts in a run and NaN on one side hides all else."""
     agreements = [entry.agreement(mistake, whole=False) for mistake in mistakes]
     return any(agreement is not None and agreement.acts and not agreement.decided for agreement in agreements)
 

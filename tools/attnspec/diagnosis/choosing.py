@@ -1,7 +1,7 @@
-"""Choosing which runs to look at: few, small, and of every kind.
+"""Selection of runs to look at: few, small, and of every kind.
 
 An implementation may fail in thousands of runs, and a catalogue may hold hundreds of mistakes. A handful of runs from
-different profiles tells nearly all mistakes apart; the cases that a mistake breaks by its nature tell the rest.
+different profiles distinguishes nearly all mistakes; the cases that a mistake breaks by its nature settle the rest.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def telling(results: Sequence[Result]) -> Sequence[Result]:
 
 
 def is_finite(result: Result) -> bool:
-    """Tell a result without NaN and infinity among the inputs from one that is about them."""
+    """Return whether the case is not about NaN or infinity among its inputs."""
     return result.case.profile not in result.run.family.nonfinite_profiles
 
 
 def spread(results: Iterable[Result], count: int) -> list[Result]:
-    """Return some of the results: from each profile in turn, the small and telling cases first."""
+    """Return `count` results, each profile in turn, small and finite cases first."""
     profiles: dict[str, list[Result]] = {}
     for result in results:
         profiles.setdefault(result.case.profile, []).append(result)
@@ -55,7 +55,7 @@ def spread(results: Iterable[Result], count: int) -> list[Result]:
 
 
 def aimed_at(mistake: Mistake, results: Iterable[Result], count: int) -> list[Result]:
-    """Return some of the results that a mistake should break: cases that target it, then those of its clause."""
+    """Return `count` results that a mistake should break: cases that target it, then those of its clause."""
     bearing = [
         result for result in results if mistake.id in result.case.targets or mistake.clause in result.case.clauses
     ]
@@ -63,7 +63,7 @@ def aimed_at(mistake: Mistake, results: Iterable[Result], count: int) -> list[Re
 
 
 def clause_shares(results: Sequence[Result]) -> Mapping[str, float]:
-    """Return, for each clause, the share of the results whose case exercises it."""
+    """Map each clause to the share of the results whose case exercises it."""
     shares: dict[str, float] = {}
     for result in results:
         for clause in result.case.clauses:

@@ -1,4 +1,4 @@
-"""What distinguishes failing cases from passing ones: the features that a family knows of its cases."""
+"""Features that distinguish failing cases from passing ones, of those that a family knows of its cases."""
 
 from __future__ import annotations
 
@@ -14,15 +14,7 @@ def common_features(
 ) -> tuple[tuple[str, ...], int] | None:
     """Return the one or two features that all failing cases have and the fewest passing ones, and how many of these.
 
-    Parameters
-    ----------
-    failing, passing
-        What each failing and each passing case has.
-
-    Returns
-    -------
-    tuple, or None
-        None when no feature tells failing cases from passing ones.
+    None where no feature distinguishes failing from passing cases.
     """
     if not failing or not passing:
         return None
@@ -38,7 +30,7 @@ def common_features(
 
 
 def _rarest(choices: Iterable[tuple[str, ...]], found: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], int] | None:
-    """Return the features that the fewest cases have together, and how many these are."""
+    """Return the features that the fewest cases have together, and the number of these cases."""
     counted = [(phrases, _count(phrases, found)) for phrases in choices]
     return min(counted, key=lambda entry: entry[1], default=None)
 

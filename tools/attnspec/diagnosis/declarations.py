@@ -1,6 +1,6 @@
-"""What an implementation could declare, so that most of what went wrong would be none: conventions and capabilities.
+"""Conventions and capabilities that would turn most failures into passes, were they declared.
 
-What came back is graded anew, without another call. Whether it is meant so, nobody but its author knows.
+Results are graded anew, without another call. Whether the author means it so, only the author knows.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _OFTEN = 0.25
-"""The share of the cases that need a capability which must fail, or it is no capability that lacks."""
+"""Share of the cases needing a capability that must fail before it counts as lacking."""
 
 _CLEARLY_LESS = 0.5
-"""How often other cases may fail, as a share of how often those fail that need a capability."""
+"""Failure rate of other cases, at most, as a share of the rate among those that need a capability."""
 
 _SPARED = 5
-"""How many cases that do not need a capability must pass: where all that was asked needs it, nothing points at it."""
+"""Cases without need of a capability that must pass: where all cases need it, nothing points at it."""
 
 _WORTH_SAYING = 0.5
-"""The share of all failures for which declarations must account: else something else is wrong, and comes first."""
+"""Share of all failures for which declarations must account: else something else is wrong, and comes first."""
 
 _MOST_GRADED = 120
-"""Failures that are graded anew for one choice of a convention; more would take longer than the run."""
+"""Failures graded anew for one choice of a convention; more would take longer than the run."""
 
 _TRIED_FIRST = 4
 
@@ -46,16 +46,9 @@ _TRIED = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS, Settles.LI
 
 @dataclass(frozen=True)
 class Declarations:
-    """What could be declared.
+    """Capabilities lacking (`without`) and conventions, some for one dtype or capability, that could be declared.
 
-    Attributes
-    ----------
-    without
-        Capabilities.
-    conventions
-        Conventions, possibly for one dtype or capability, to their choices.
-    fewer, of
-        How many failures would be none, because they would pass or not be graded; and how many there are.
+    Of the `of` failures, `fewer` would be none: they would pass or not be graded.
     """
 
     without: tuple[str, ...]
@@ -66,9 +59,9 @@ class Declarations:
 
 @dataclass(frozen=True)
 class _Offer:
-    """One thing that could be declared: a capability, or a convention where `choice` says what.
+    """Capability, or convention where `choice` is set, that could be declared.
 
-    It covers failures, by identity, and gives up what passes: so many results would not be graded any more.
+    It covers failures, by identity, and gives up passes: so many results would not be graded any more.
     """
 
     word: str
@@ -83,18 +76,12 @@ class _Offer:
 
 
 def could_be_declared(results: Sequence[Result]) -> Declarations | None:
-    """Return what could be declared so that most failures would be none; None where something else is wrong.
-
-    Parameters
-    ----------
-    results
-        All results of a run.
-    """
+    """Return declarations under which most failures of a run would be none; None where something else is wrong."""
     search = _Search(results)
     of = len(search.wrong)
     if search.in_reach() < _WORTH_SAYING * of:
         return None
-    # What gives up more than it covers, and what holds of some cases alone, is for what nothing else accounts for.
+    # An offer that gives up more than it covers, or holds of some cases alone, is for failures without another account.
     while search.take(lambda offer, gain: gain > offer.gives_up and not offer.is_for_some):
         pass
     while search.take(lambda offer, _: not offer.is_for_some):
@@ -114,7 +101,7 @@ def could_be_declared(results: Sequence[Result]) -> Declarations | None:
 
 
 def _needed_ones(taken: Sequence[_Offer]) -> list[_Offer]:
-    """Leave out what later ones made superfluous."""
+    """Leave out offers that later ones made superfluous."""
     kept = [*taken]
     for offer in taken:
         if offer.covers <= frozenset[int]().union(*(other.covers for other in kept if other is not offer)):
@@ -123,13 +110,7 @@ def _needed_ones(taken: Sequence[_Offer]) -> list[_Offer]:
 
 
 class _Search:
-    """The failures that are left, what passes, and what was taken to be declared so far.
-
-    Parameters
-    ----------
-    results
-        All results of a run.
-    """
+    """Search over all results of a run: failures left, passes, and offers taken so far."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self.wrong = [result for result in results if result.is_wrong]
@@ -145,7 +126,7 @@ class _Search:
         ]
 
     def in_reach(self) -> int:
-        """Return how many failures a declaration may concern, at most; the rest is wrong for other reasons."""
+        """Return the most failures that a declaration may concern; the rest is wrong for other reasons."""
         standing = [offer.covers for offer in self._capabilities if self._stands_out(offer)]
         covered = frozenset[int]().union(*standing)
         concerned = {id(result) for name in CONVENTIONS if _says_who(name) for result in _concerned(name, self.wrong)}
@@ -153,15 +134,9 @@ class _Search:
         return len(self.wrong) - (0 if self._conventions(left[:_TRIED_FIRST]) else len(left))
 
     def take(self, may_be_taken: Callable[[_Offer, int], bool]) -> bool:
-        """Take the best of what could be declared; False where nothing may be taken.
-
-        Parameters
-        ----------
-        may_be_taken
-            Given an offer that covers some of the failures that are left, and how many of them.
-        """
+        """Take the best offer; False where `may_be_taken` (offer, failures left that it covers) allows none."""
         left = {id(result) for result in self.wrong}
-        # What conventions turn costs most of the time, and stays the same until something is taken.
+        # Grading anew under conventions costs most of the time, and stays the same until something is taken.
         if self._offers is None:
             self._offers = [*self._conventions(self.wrong), *self._capabilities]
         gains = [(len(offer.covers & left), offer) for offer in self._offers]
@@ -182,7 +157,7 @@ class _Search:
         return lambda result: word in self._needs[result.case.id]
 
     def _stands_out(self, offer: _Offer) -> bool:
-        """Tell whether those that need a capability fail often, and clearly more often than what else is left."""
+        """Return whether cases needing a capability fail often, and clearly more often than the others left."""
         if len(self.right) - offer.gives_up < _SPARED:
             return False
         failing = sum(id(result) in offer.covers for result in self.wrong)
@@ -192,7 +167,7 @@ class _Search:
         return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
 
     def _conventions(self, wrong: Sequence[Result]) -> list[_Offer]:
-        """Return the choices of conventions under which failures would be none, and what passes would still pass."""
+        """Return choices of conventions under which failures would be none, and passes would still pass."""
         taken = {offer.word.partition("@")[0] for offer in self.taken}
         return [
             offer
@@ -203,7 +178,7 @@ class _Search:
         ]
 
     def _under(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
-        """Return a choice as an offer, for all cases or for some of them; None where it would turn nothing."""
+        """Return a choice as an offer, for all cases or for some; None where it would turn no failure."""
         if CONVENTIONS[name].settles is Settles.LIFETIME:
             departs = choice != CONVENTIONS[name].choices[0]
             return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
@@ -233,7 +208,7 @@ class _Search:
         return None
 
     def _owes_something_else(self, name: str, result: Result, now: Result) -> bool:
-        """Tell whether other outputs that came back are owed now than under what was taken, without the convention."""
+        """Return whether other outputs are expected now than under the declarations taken, without the convention."""
         if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
             return True
         taken = self._declared(result)
@@ -249,7 +224,7 @@ class _Search:
         )
 
     def _declared(self, result: Result) -> dict[str, str]:
-        """Return the choices that hold of a result, of those that were taken."""
+        """Return the choices taken so far that apply to a result."""
         chosen = {offer.word: offer.choice for offer in self.taken if offer.choice is not None}
         if not chosen:
             return {}
@@ -258,7 +233,7 @@ class _Search:
         return {name: resolved[name] for key in chosen if (name := key.partition("@")[0]) in resolved}
 
     def _qualified(self, wrong: Sequence[Result]) -> Iterator[tuple[str, Callable[[Result], bool]]]:
-        """Give for which cases a convention may be declared: for all, for one dtype, for one capability."""
+        """Yield the cases for which a convention may be declared: all, those of one dtype, those of one capability."""
         yield "", lambda _: True
         for dtype in dict.fromkeys(result.dtype for result in wrong):
             yield f"@{dtype}", lambda result, dtype=dtype: result.dtype == dtype
@@ -267,7 +242,7 @@ class _Search:
 
 
 def _says_who(name: str) -> bool:
-    """Tell whether a convention concerns some cases, and not all."""
+    """Return whether a convention concerns some cases only."""
     return CONVENTIONS[name].settles in (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME)
 
 

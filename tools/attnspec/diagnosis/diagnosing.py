@@ -1,8 +1,8 @@
-"""From the results of a run to a diagnosis: a known mistake, or the clauses that are suspected, and the facts.
+"""Diagnosis of a run: a known mistake, or the clauses that are suspected, and the facts.
 
-A mistake is named when it computes the very numbers that came back wrong, and agrees with what passed. What it leaves
-over is diagnosed again. Failures that no known mistake reproduces have no name, for a wrong one would be worse than
-none; the clauses that they point at are told, with how sure that is.
+A mistake is named when it computes the very numbers that came back wrong, and agrees with the passes. The failures that
+it leaves over are diagnosed again. Failures that no known mistake reproduces have no name, for a wrong one would be
+worse than none; the clauses that they point at are reported, with how sure that is.
 """
 
 from __future__ import annotations
@@ -31,60 +31,30 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 
 Certainty = Literal["it is", "most likely", "one of these", "it lies in"]
-"""How sure a diagnosis is of the clauses that it tells: of one that a check or a known mistake's very numbers give; of
-a mistake of which something is not sure, or of the first suspect; of the first two or three; of none that could be told
-from others."""
+"""Certainty of a diagnosis's clauses: of one given by a check or by a known mistake's very numbers; of a mistake in
+some doubt, or the first suspect; of the first two or three; of none that could be distinguished from others."""
 
 _MOST_CANDIDATES = 5
 
 _OR_DECLARE = ", or declare the convention "
-"""How a remedy goes on that a convention may take the place of."""
+"""Continuation of a remedy that a convention may replace."""
 
 _SPOILS = 0.1
-"""The share of wrong results from which on an edited input, or a result that is not kept, accounts for the others."""
+"""Share of wrong results from which on an edited input, or a result that is not kept, accounts for the others."""
 
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """What explains the failures of one operation.
+    """Diagnosis of failures of one operation: a mistake by id, or ``unknown`` with suspected clauses.
 
-    Attributes
-    ----------
-    operation
-        The operation.
-    mistake
-        Id of the mistake, or ``unknown``.
-    clause
-        The clause that is violated: by the mistake, or by the check that failed; else None.
-    certainty
-        How sure it is of that clause, or of the suspects.
-    suspects
-        The clauses that failures without a name point at, the likeliest first; all that the certainty speaks of, then
-        others that were thought of.
-    laws
-        What probes measured of the operation.
-    erratum
-        The erratum of a source document that made the same mistake, or None.
-    sentence, remedy
-        What went wrong and what to do, in plain words; empty when unknown.
-    engineer
-        What went wrong, to a kernel engineer; empty when unknown.
-    explains, of
-        How many of the failing (case, dtype) it reproduces, or nothing known does; and how many were looked at.
-    first_case
-        Id of the first failing case.
-    facts
-        What the failures have in common, a sentence each, the most telling first.
-    attended
-        Which keys queries attended and should have attended, a sentence each.
-    same
-        Ids of other mistakes that break the same clause and that these results do not tell apart.
-    candidates
-        Mistakes that were held against the failures, the likeliest first, with what speaks for and against each.
-    undeclared
-        The convention under which the failures would pass, if one were declared; or None.
-    failures
-        Case and dtype of each failure that it explains. What several mistakes explain equally well stands in each.
+    `clause` is violated by the mistake or by the failed check, else None; `suspects` are those of which `certainty`
+    speaks, then others considered. `explains` of `of` failing (case, dtype) are reproduced by it, or by nothing known.
+    `sentence`, `remedy` and `engineer` (the same for a kernel engineer) are empty when unknown; `facts` and `attended`
+    hold sentences.
+
+    `same`: mistakes of the same clause that these results do not distinguish; `candidates`: those weighed, with
+    evidence; `undeclared`: a convention under which the failures would pass. Failures that several explain stand in
+    each.
     """
 
     operation: str
@@ -108,7 +78,7 @@ class Diagnosis:
     failures: tuple[Key, ...] = ()
 
     def __repr__(self) -> str:
-        """Return on a line what explains how many failures; neither the failures nor the candidates are listed."""
+        """Return a line with the cause and the number of failures; failures and candidates are not listed."""
         broken = self.clause or ", ".join(suspect.clause for suspect in self.suspects if suspect.is_told)
         breaks = f" ({self.certainty}: {broken})" if broken else ""
         return f"Diagnosis({self.mistake}{breaks}, {self.explains} of {self.of} failures of {self.operation})"
@@ -117,19 +87,10 @@ class Diagnosis:
 def diagnose(
     results: Sequence[Result], without: frozenset[str] = frozenset(), laws: Sequence[Law] = ()
 ) -> tuple[Diagnosis, ...]:
-    """Return a diagnosis for each operation that went wrong, in the order of the results.
+    """Return a diagnosis for each operation that went wrong, in the order of the results, which are all those of a run.
 
-    Several mistakes that explain the same failures equally well are all given, the one whose clause the failing cases
-    exercise most first, so that none is named wrongly.
-
-    Parameters
-    ----------
-    results
-        Every result of the run.
-    without
-        Ids of mistakes that are left out of the catalogue.
-    laws
-        What probes measured, of every operation.
+    Mistakes that explain the same failures equally well are all given, the one whose clause the failing cases exercise
+    most first, so that none is named wrongly. `without` holds ids of mistakes to leave out of the catalogue.
     """
     from attnspec_mistakes import mistakes_of
 
@@ -154,7 +115,7 @@ def diagnose(
 
 
 def _with_law(numbers: Sequence[Diagnosis], law: Law) -> list[Diagnosis]:
-    """Put a law to what it is about: to the mistake that breaks its clause, else to what has no name."""
+    """Attach a law to the mistake that breaks its clause, else to failures without a name."""
     order = sorted(
         range(len(numbers)),
         key=lambda place: (numbers[place].clause not in law.clauses, numbers[place].clause is not None),
@@ -176,7 +137,7 @@ def _certainty(suspected: Sequence[Suspect]) -> Certainty:
 def _diagnose_operation(
     wrong: Sequence[Result], passing: Sequence[Result], mistakes: Sequence[Mistake], law: Law | None
 ) -> list[Diagnosis]:
-    """Return what the numbers say, and what other checks say; the one that accounts for more results first."""
+    """Return diagnoses from the numbers and from other checks; the one that accounts for more results first."""
     failing = [result for result in wrong if _is_of_numbers(result)]
     by_check = broken_by_check(wrong)
     mistakes = not_excluded(mistakes, by_check)
@@ -218,16 +179,9 @@ def _diagnose_numbers(
     passing: Sequence[Result],
     mistakes: Sequence[Mistake],
 ) -> list[Diagnosis]:
-    """Name the mistakes that give these numbers; say of the rest which clauses it points at.
+    """Name the mistakes that give the numbers in `failing`; report the clauses that the rest points at.
 
-    Parameters
-    ----------
-    failing, comparable
-        Results whose numbers are wrong, and those whose numbers are right.
-    others, passing
-        Results that ended in an error, and all that passed.
-    mistakes
-        Mistakes of the operation.
+    `others` ended in an error; `comparable` have right numbers; `passing` are all that passed.
     """
     graded = [result for result in failing if result.case.properties is None]
     found = explained(mistakes, graded, comparable)
@@ -253,7 +207,7 @@ def _rest(
     passing: Sequence[Result],
     mistakes: Sequence[Mistake],
 ) -> Diagnosis | None:
-    """Return what is said of failures that no cause explains, where there are both."""
+    """Return the diagnosis of failures that no cause explains; None where there are none, or no cause at all."""
     if not found.causes or not found.rest:
         return None
     suspected = suspects(alike_by_cases(mistakes, found.rest, passing), mistakes, found.rest, passing)
@@ -262,9 +216,9 @@ def _rest(
 
 
 def _is_doubtful(cause: Cause, rest: Diagnosis | None, suspected: Sequence[Suspect]) -> bool:
-    """Tell a mistake that only resembles the one that was made.
+    """Return whether a mistake only resembles the one that was made.
 
-    What it leaves over points at its own clause, or all failures together point at another one.
+    The failures left over point at its own clause, or all failures together point at another one.
     """
     clauses = {group[0].mistake.clause for group in cause.groups}
     told = [entry.clause for entry in suspected if entry.is_told]
@@ -291,7 +245,7 @@ def _of_cause(cause: Cause, of: int, comparable: Sequence[Result], mistakes: Seq
 def _of_convention(
     undeclared: Undeclared, explained: Sequence[Result], mistakes: Sequence[Mistake]
 ) -> tuple[Suspect, ...]:
-    """Return the clause that holds where a convention is not declared, where a mistake of the catalogue tells it."""
+    """Return the clause that holds while a convention is undeclared, where a mistake of the catalogue names it."""
     declaring = (mistake for mistake in mistakes if f"{_OR_DECLARE}{undeclared.convention}=" in mistake.remedy)
     cases = len({result.case.id for result in explained})
     known = [Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_told=True) for mistake in declaring]
@@ -299,7 +253,7 @@ def _of_convention(
 
 
 def _remedy(mistake: Mistake, cause: Cause) -> str:
-    """Return what to do, without the advice to declare what is declared already, or said in a sentence of its own."""
+    """Return the remedy without advice to declare a convention that is declared, or has a sentence of its own."""
     said = {} if cause.undeclared is None else {cause.undeclared.convention: cause.undeclared.choice}
     for name, choice in (*cause.explained[0].run.conventions.items(), *said.items()):
         if mistake.remedy.endswith(f"{_OR_DECLARE}{name}={choice}."):
@@ -313,7 +267,7 @@ def _worth_telling(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 
 def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
-    """Return that results break a clause by their check."""
+    """Return the diagnosis that results break a clause by their check."""
     return Diagnosis(
         operation=results[0].case.operation,
         mistake=UNKNOWN,
@@ -329,7 +283,7 @@ def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
 
 
 def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[str, ...]) -> Diagnosis:
-    """Name the first of the mistakes that break one clause and that these results do not tell apart."""
+    """Name the first of the mistakes that break one clause and that these results do not distinguish."""
     mistake = group[0].mistake
     certainty: Certainty = "one of these" if len(cause.groups) > 1 else "it is" if cause.is_sure else "most likely"
     return Diagnosis(

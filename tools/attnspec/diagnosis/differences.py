@@ -1,4 +1,4 @@
-"""What difference a mistake makes, shown on one case."""
+"""Difference that a mistake makes, shown on one case."""
 
 from __future__ import annotations
 
@@ -24,15 +24,10 @@ _ENOUGH_TRIED = 40
 
 
 def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
-    """Return a sentence with the numbers of one case, right and wrong; None where none of the cases shows any.
+    """Return a sentence with right and wrong numbers of one case; None where no case shows a difference.
 
-    Parameters
-    ----------
-    mistake
-        The mistake.
-    cases
-        Cases to choose from: those that target the mistake before those that exercise its clause, and small ones
-        first. A case that shows which keys were attended is preferred.
+    Order of choice: cases that target the mistake, then those of its clause; small first; preferably one that shows
+    which keys were attended.
     """
     if _shows_elsewhere(mistake):
         return None
@@ -56,12 +51,12 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
 
 
 def _shows_elsewhere(mistake: Mistake) -> bool:
-    """Tell of a mistake that no wrong number gives away: a missing refusal, an edited input, an earlier call."""
+    """Return whether no wrong number shows the mistake: a missing refusal, an edited input, an earlier call."""
     return mistake.begin is not None or mistake.clause.endswith(".inputs_unchanged") or ".rejects." in mistake.clause
 
 
 def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:
-    """Return what a mistake does to one of the cases in a dtype, or in the widest of each."""
+    """Return the difference on a case in the `asked` dtype, or its widest; attended keys before numbers."""
     told: str | None = None
     for tried, case in enumerate(cases):
         if told is not None and tried >= _ENOUGH_TRIED:

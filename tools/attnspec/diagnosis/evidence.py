@@ -1,4 +1,4 @@
-"""What came back in one run, made ready to be held against what a mistake computes.
+"""Evidence of one run: outputs that came back, ready to be compared with the outputs of a mistake.
 
 Numbers agree when they lie as close as two computations of the same thing do: within a few times the tolerance of the
 case, or within a few dozen roundings of the largest number of their row, since the tolerance knows the right
@@ -35,24 +35,14 @@ _TOLERANCES_IN_HALF_PRECISION = 2
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well a mistake reproduces what came back in one run.
+    """Agreement of a mistake with the outputs of one run.
 
-    Attributes
-    ----------
-    matches
-        Whether it gives the elements that are wrong in the outputs that matter, and leaves right what is right there.
-        The outputs that matter are those that are owed where one of them is wrong; else those, and what else is wrong.
-    matches_all
-        Whether it gives every element of every output that came back.
-    error
-        The largest distance from the wrong elements in the outputs that matter, 1 being the most that agrees.
-    decided
-        Whether any element speaks for or against it. NaN on one side does not: it takes other ways through two
-        programs that make the same mistake.
-    by_numbers
-        Whether a wrong number is the same, beside NaN.
-    acts
-        Whether the mistake makes anything of this run wrong.
+    `matches`: it gives the wrong elements of the outputs that matter and leaves the right ones right; these are the
+    expected outputs where one of them is wrong, else those and all other wrong ones. `matches_all`: every element of
+    every output. `error`: largest distance over the wrong elements that matter, 1 being the most that agrees.
+    `decided`: some element speaks for or against it; NaN on one side does not, since it takes other ways through two
+    programs that make the same mistake. `by_numbers`: a wrong number agrees, beside NaN. `acts`: it makes anything of
+    this run wrong.
     """
 
     matches: bool
@@ -64,22 +54,11 @@ class Agreement:
 
 
 class _Compared(NamedTuple):
-    """One output of a mistake beside what came back.
+    """Counts of elements for one output of a mistake beside the output of the run.
 
-    Attributes
-    ----------
-    wrong, equal
-        How many wrong elements are compared, and how many of them are the same.
-    broken
-        How many elements are right that the mistake makes wrong.
-    nan
-        How many wrong elements are NaN in both.
-    one_sided
-        How many elements are NaN in one of the two alone.
-    error
-        The largest distance among the wrong elements that are compared.
-    fails_too
-        Whether the mistake is wrong in an element that came back wrong.
+    `wrong` are compared and `equal` agree; `broken` are right in the run only; `nan` are wrong and NaN in both;
+    `one_sided` are NaN in one alone. `error` is the largest distance over `wrong`; `fails_too`: both err in one
+    element.
     """
 
     wrong: int
@@ -92,16 +71,10 @@ class _Compared(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """How alike a mistake and what came back are in the elements of a run that are wrong.
+    """Likeness of a mistake and a run over wrong elements, from 0 to 1, each a mean over expected outputs.
 
-    Attributes
-    ----------
-    places
-        Elements that are wrong in both, as a share of those that are wrong in either: the mean over the owed outputs
-        in which there are any, for few numbers may tell as much as many.
-    numbers
-        Elements that are wrong in both and hold the same number, as a share of those that came back wrong: the mean
-        over the owed outputs that came back wrong.
+    `places`: elements wrong in both over elements wrong in either; a mean, for few numbers may say as much as many.
+    `numbers`: elements wrong in both with the same number over elements wrong in the run.
     """
 
     places: float
@@ -112,27 +85,21 @@ Value = TypeVar("Value")
 
 
 class _ByOutput(dict[str, Value]):
-    """What is known of each output, found when it is first asked for: most questions are about one output alone."""
+    """Cache by output, filled on first access: most questions are about one output alone."""
 
     def __init__(self, find: Callable[[str], Value]) -> None:
         super().__init__()
         self._find = find
 
     def __missing__(self, name: str) -> Value:
-        """Return what is known of an output."""
+        """Compute and keep the value for an output."""
         found = self[name] = self._find(name)
         return found
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One run that was graded on its values.
-
-    Attributes
-    ----------
-    result
-        The result of the run; it has outputs.
-    """
+    """Evidence of one run that was graded on its values; its result has outputs."""
 
     result: Result
     _agreements: dict[tuple[str, bool], Agreement | None] = field(
@@ -144,17 +111,17 @@ class Evidence:
 
     @property
     def fails(self) -> bool:
-        """Whether what came back was wrong."""
+        """Whether the run was wrong."""
         return self.result.is_wrong
 
     @property
     def owed(self) -> tuple[str, ...]:
-        """The outputs that are owed, of those that came back."""
+        """The expected outputs among those that came back."""
         return tuple(name for name in self.result.run.operation.owed(self.result.case.inputs) if name in self.given)
 
     @cached_property
     def given(self) -> Mapping[str, NDArray[Any]]:
-        """What came back, in float64."""
+        """The outputs that came back, in float64."""
         assert self.result.got is not None
         return {name: array.astype(np.float64, copy=False) for name, array in self.result.got.items()}
 
@@ -174,7 +141,7 @@ class Evidence:
 
     @cached_property
     def _slack(self) -> Mapping[str, NDArray[Any]]:
-        """Output name to how far apart two computations of the same wrong thing may lie, element by element."""
+        """Output name to the distance that two computations of the same wrong thing may have, element by element."""
         return _ByOutput(self._slack_of)
 
     def _slack_of(self, name: str) -> NDArray[Any]:
@@ -192,7 +159,7 @@ class Evidence:
 
     @cached_property
     def essential(self) -> tuple[str, ...]:
-        """The outputs that a mistake must give to explain this run."""
+        """The outputs that a mistake must reproduce to explain this run."""
         names = tuple(self.given)
         if not self.fails:
             return names
@@ -201,21 +168,14 @@ class Evidence:
         return tuple(name for name in names if name in self.owed or self._matters(name))
 
     def _matters(self, name: str) -> bool:
-        """Tell whether an output is wrong in what the catalogue speaks of."""
+        """Return whether an output is wrong in elements of which the catalogue speaks."""
         return self._wrong[name] is None or bool(self._wrong_in_the_catalogue(name).any())
 
     def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
-        """Return how well a mistake reproduces the run, or None where it cannot be computed.
+        """Return how well a mistake reproduces the run; with `whole`, in every output, not only those that matter.
 
-        It is None too where nothing went wrong but what a declared convention asks: the catalogue is normative, and
-        says nothing of that.
-
-        Parameters
-        ----------
-        mistake
-            The mistake.
-        whole
-            Whether every output is looked at, not only those that matter.
+        None where it cannot be computed, or where only values decided by a declared convention are wrong: the catalogue
+        is normative, and says nothing of these.
         """
         if (mistake.id, whole) not in self._agreements:
             self._agreements[mistake.id, whole] = self._agreement(mistake, whole=whole)
@@ -242,12 +202,12 @@ class Evidence:
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
             matches = decided and wrong == equal and not broken
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
-        # One that would pass explains no failure; of what NaN among the inputs does, nothing is known.
+        # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
         return Agreement(False, False, np.inf, decided=bool(wrong or broken or self._is_finite), acts=acts)
 
     def computed(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
-        """Return what a mistake gives under the declared conventions, in float64; None where it cannot be computed."""
+        """Return a mistake's outputs under the declared conventions, in float64; None if not computable."""
         if mistake.id not in self._computed:
             run = self.result.run
             computed = outputs_of(mistake, run, before=int(self.result.same_bits is False))
@@ -259,10 +219,10 @@ class Evidence:
         return self._computed[mistake.id]
 
     def likeness(self, mistake: Mistake) -> Likeness | None:
-        """Return how alike a mistake is in what it gets wrong; None where no owed output is wrong.
+        """Return how alike a mistake is in its wrong elements; None where no expected output is wrong.
 
-        A mistake that cannot be computed where something went wrong is not alike at all. Of an output of the wrong
-        shape all is wrong; a mistake is wrong in the same places that gives it a wrong shape, too.
+        A mistake that cannot be computed where something went wrong is not alike at all. An output of the wrong shape
+        is wrong in all elements; a mistake that gives it a wrong shape, too, is wrong in the same ones.
         """
         if not any(found is None or found.any() for found in map(self._wrong.__getitem__, self.owed)):
             return None
@@ -277,7 +237,7 @@ class Evidence:
         return Likeness(sum(places) / len(places), sum(numbers) / len(numbers))
 
     def _likeness_in(self, name: str, computed: NDArray[Any] | None) -> Likeness | None:
-        """Return how alike a mistake is in an output; None where that is right in both."""
+        """Return how alike a mistake is in one output; None where that is right in both."""
         ours, expected = self._wrong[name], self._expected
         golden = None if expected is None else expected.outputs.get(name)
         if computed is None or golden is None:
@@ -297,27 +257,27 @@ class Evidence:
 
     @cached_property
     def _wrong_by_convention_alone(self) -> bool:
-        """Whether every wrong element is one for which a declared convention asks something else."""
+        """Return whether a declared convention decides every wrong element otherwise than the catalogue."""
         return self.fails and not any(self._matters(name) for name in self.given)
 
     def _wrong_in_the_catalogue(self, name: str) -> NDArray[np.bool_]:
-        """Return the wrong elements for which no convention asks something else than the catalogue does."""
+        """Return the wrong elements that no convention decides otherwise than the catalogue does."""
         wrong = self._wrong[name]
         assert wrong is not None
         return wrong & ~self._left_open(name)
 
     def _fails_in(self, name: str, computed: NDArray[Any]) -> bool:
-        """Tell whether what a mistake computes is wrong anywhere in an output."""
+        """Return whether a mistake's output is wrong anywhere."""
         owed = self._owed(name)
         if owed is None or owed.shape != computed.shape:
             return True
         return bool((~self._meets(computed, owed, name) & ~self._left_open(name)).any())
 
     def _compared(self, name: str, computed: NDArray[Any], empty: NDArray[np.bool_] | None) -> _Compared:
-        """Hold an output of a mistake against what came back.
+        """Compare an output of a mistake with the output of the run.
 
-        Rows that a convention may decide, of the case or of what the mistake leaves, are looked at where nothing else
-        is wrong; elements that nobody owes never are, nor those that are NaN on one side.
+        Rows that a convention may decide, of the case or of the mistake's result, count only where nothing else is
+        wrong; elements for which nothing is expected, or NaN on one side, never do.
         """
         given = self.given[name]
         if given.shape != computed.shape:
@@ -383,7 +343,7 @@ class Evidence:
         return expected if isinstance(expected, Values) else None
 
     def _owed(self, name: str) -> NDArray[Any] | None:
-        """Return what was owed, where it has the shape of what came back."""
+        """Return the expected output, where it has the shape of the one that came back."""
         expected = self._expected
         owed = None if expected is None else expected.outputs.get(name)
         return owed if owed is not None and owed.shape == self.given[name].shape else None
@@ -394,11 +354,11 @@ class Evidence:
         return run.bound.of(name, run.place).error
 
     def _unowed(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements that nobody owes."""
+        """Return the elements for which nothing is expected."""
         return self._open[name][0]
 
     def _left_open(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements that nobody owes, or for which a declared convention asks something else."""
+        """Return the elements for which nothing is expected, or a declared convention asks something else."""
         return self._open[name][1]
 
     @cached_property
@@ -407,7 +367,7 @@ class Evidence:
 
     @cached_property
     def _held(self) -> Mapping[str, Held | None]:
-        """Output name to the elements that are held to their reach alone."""
+        """Output name to the elements that are held to their interval alone."""
         return _ByOutput(self._held_in)
 
     def _held_in(self, name: str) -> Held | None:
@@ -417,7 +377,7 @@ class Evidence:
         return held(run, expected, name, run.place)
 
     def _elements_left_open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the elements that nobody owes, and those with the ones of a declared convention."""
+        """Return the elements with nothing expected, and those with the ones of a declared convention added."""
         run, expected, owed = self.result.run, self._expected, self._owed(name)
         unowed = np.zeros(self.given[name].shape, dtype=np.bool_)
         if run.bound is None or expected is None or owed is None:

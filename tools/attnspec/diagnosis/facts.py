@@ -1,6 +1,6 @@
-"""What failures have in common, in words, for mistakes that nobody knows.
+"""Facts that failures have in common, in words, for mistakes that nobody knows.
 
-Nothing here guesses at a cause. Every sentence states what was counted.
+Nothing here guesses at a cause. Every sentence states a count.
 """
 
 from __future__ import annotations
@@ -32,15 +32,7 @@ _NEARLY = 5e-3
 
 
 def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple[str, ...]:
-    """Return what the failures of one operation have in common, a sentence each, the most telling first.
-
-    Parameters
-    ----------
-    failing
-        Results that failed on their values or shapes.
-    passing
-        Results of the same operation that passed.
-    """
+    """Return facts that value or shape failures of one operation share, a sentence each, the most telling first."""
     compared = [result for result in failing if result.got is not None]
     evidence = [Evidence(result) for result in spread(one_for_each_case(compared), _EXAMINED)]
     examined = {entry.result.case.id for entry in evidence}
@@ -57,7 +49,7 @@ def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple
 
 
 def _first_step(failing: Sequence[Result]) -> str | None:
-    """Say which of the returned steps diverges first."""
+    """Return a sentence on the returned step that diverges first."""
     stepped = [result.verdict for result in failing if result.verdict.first_step]
     if not stepped:
         return None
@@ -71,7 +63,7 @@ def _first_step(failing: Sequence[Result]) -> str | None:
 
 
 def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
-    """Say what all failing cases have and few passing ones."""
+    """Return a sentence on features that all failing cases have and few passing ones."""
     wrong = {result.case.id: result.run for result in failing}
     right = {result.case.id: result.run for result in passing if result.case.id not in wrong}
     found = common_features(
@@ -92,7 +84,7 @@ def _features_of(run: Run) -> frozenset[str]:
 
 
 def _dtypes(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
-    """Say which dtypes are affected, where others are not."""
+    """Return a sentence on the affected dtypes, where others are not."""
     failed = {(result.case.id, result.dtype) for result in failing}
     wrong = {dtype for _, dtype in failed if dtype != ANY}
     cases = {case for case, _ in failed}
@@ -110,14 +102,14 @@ def _listed(dtypes: set[str]) -> str:
 
 @dataclass(frozen=True)
 class _AxisSeen:
-    """Which indices of an axis were wrong in one run, and how many there are."""
+    """Indices of an axis that were wrong in one run, and the size of the axis."""
 
     wrong: frozenset[int]
     length: int
 
 
 def _places(evidence: Sequence[Evidence]) -> list[str]:
-    """Say which batch entries, heads, queries or keys are wrong, where not all are."""
+    """Return sentences on the batch entries, heads, queries or keys that are wrong, where not all are."""
     seen: dict[str, list[_AxisSeen]] = {}
     for entry in evidence:
         for output, wrong in entry.wrong.items():
@@ -149,7 +141,7 @@ def _plural(name: str) -> str:
 
 
 def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
-    """Say whether the wrong numbers are NaN, infinite or zero."""
+    """Return a sentence where the wrong numbers are NaN, infinite or zero."""
     numbers, _ = _wrong_numbers(evidence)
     if not numbers.size:
         return None
@@ -163,7 +155,7 @@ def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
 
 
 def _size_of_errors(evidence: Sequence[Evidence]) -> str | None:
-    """Say whether the wrong numbers are a constant times what is owed, or nearly what is owed."""
+    """Return a sentence where the wrong numbers are a constant times the expected ones, or close to them."""
     numbers, owed = _wrong_numbers(evidence)
     with np.errstate(all="ignore"):
         ratios = numbers / owed
@@ -181,7 +173,7 @@ def _size_of_errors(evidence: Sequence[Evidence]) -> str | None:
 
 
 def _wrong_numbers(evidence: Sequence[Evidence]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the wrong numbers of the outputs that are owed, and what was owed in their places."""
+    """Return the wrong numbers of the expected outputs, and the expected numbers at their positions."""
     given: list[NDArray[Any]] = [np.zeros(0)]
     owed: list[NDArray[Any]] = [np.zeros(0)]
     for entry in evidence:
@@ -195,7 +187,7 @@ def _wrong_numbers(evidence: Sequence[Evidence]) -> tuple[NDArray[Any], NDArray[
 
 
 def _profiles(failing: Sequence[Result], passing: Sequence[Result]) -> str:
-    """Say how many cases of each profile fail."""
+    """Return a sentence on how many cases of each profile fail."""
     wrong = Counter(case.profile for case in {result.case.id: result.case for result in failing}.values())
     tried = Counter(case.profile for case in {result.case.id: result.case for result in (*failing, *passing)}.values())
     profiles = sorted(wrong, key=lambda profile: (-wrong[profile] / tried[profile], profile))

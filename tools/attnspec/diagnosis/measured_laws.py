@@ -1,4 +1,4 @@
-"""What probes measured, beside what the cases tell: a law names its clause, a part of one leaves some clauses over."""
+"""Measured laws beside the cases: a law names its clause, a part of one leaves some clauses over."""
 
 from __future__ import annotations
 
@@ -16,19 +16,10 @@ _MOST_TOLD = 3
 
 
 def suspects_by_law(suspects: Sequence[Suspect], law: Law, failing: int) -> tuple[Suspect, ...]:
-    """Return the clauses that are suspected once a law was measured, the likeliest first.
+    """Return the suspected clauses once a law was measured over `failing` failures, the likeliest first.
 
     The clause of a law comes before those that the cases point at. Where only a part of the computation is known to go
-    wrong, the clauses about that part do.
-
-    Parameters
-    ----------
-    suspects
-        The clauses that the cases point at.
-    law
-        What was measured.
-    failing
-        How many results failed.
+    wrong, the clauses about that part come first.
     """
     of_law = [suspect for suspect in suspects if suspect.clause in law.clauses]
     if law.is_found:

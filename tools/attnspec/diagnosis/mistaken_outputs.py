@@ -1,4 +1,4 @@
-"""What a mistake of the catalogue gives where an implementation was run."""
+"""Outputs of a mistake of the catalogue for a run of an implementation."""
 
 from __future__ import annotations
 
@@ -26,18 +26,9 @@ if TYPE_CHECKING:
 
 
 def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDArray[Any]] | None:
-    """Return the outputs that a mistake gives for a run, or None where it cannot be computed.
+    """Return a mistake's outputs for a run, with its inputs in the case's memory layouts; None if not computable.
 
-    It is given the inputs as the run gave them, in the memory layouts that the case asks for.
-
-    Parameters
-    ----------
-    mistake
-        A mistake that can be made in the layout of the run.
-    run
-        What was asked.
-    before
-        How often the same was asked before what came back, which counts where a layout hands over anew each time.
+    `before` counts equal earlier calls, which matter where a layout hands arrays over anew each time.
     """
     case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
     arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}

@@ -1,7 +1,7 @@
-"""Ranking the mistakes of the catalogue by how well they reproduce what came back.
+"""Ranking of the catalogue's mistakes by how well they reproduce the outputs that came back.
 
-First a few failing runs are held against every mistake. The best ones then have to reproduce many more failures, and
-to agree with what passed, above all with the passing cases that they would break.
+First a few failing runs are held against every mistake. The best ones then have to reproduce many more failures, and to
+agree with what passed, above all with the passing cases that they would break.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _FAILING_EXAMINED = 48
 _PASSING_EXAMINED = 24
 _AIMED_AT = 12
 WORTH_TELLING = 0.2
-"""The share of failures from which on it says something that a mistake reproduces them."""
+"""Share of failures from which on it is worth a report that a mistake reproduces them."""
 
 FEWEST_CASES = 8
-"""Cases that NaN alone, which says no number, needs to speak for a mistake at all; and that have to be seen before a
-convention stands for a clause: one failing case names nothing that others were not asked about."""
+"""Cases that NaN alone, which is no number, needs to speak for a mistake; and that must be seen before a convention
+stands for a clause: one failing case names nothing that others were not asked about."""
 
 _MOST_OPPOSED = 0.5
 """Failures that a mistake would make wrong in another way, for each one that it reproduces: two mistakes in one run
@@ -38,26 +38,12 @@ give numbers that neither gives alone."""
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mistake and what speaks for and against it.
+    """Mistake with the evidence for and against it, in numbers of runs looked at.
 
-    Attributes
-    ----------
-    mistake
-        The mistake.
-    reproduced, reproduced_fully
-        How many of the failing runs looked at it reproduces, in the outputs that matter and in all outputs.
-    by_numbers
-        In how many of these a wrong number is the same, beside NaN.
-    opposed
-        How many of the failing runs looked at it makes wrong in another way.
-    elsewhere
-        How many of them it leaves right: something else is wrong there.
-    out_of_reach
-        How many of them decide nothing: the shapes do not allow the mistake, or NaN arises.
-    contradicted
-        How many of the passing runs looked at it would break.
-    error
-        Mean over the runs reproduced of the largest distance from what came back, 1 being the most that agrees.
+    Failing runs: reproduced in the outputs that matter, or `reproduced_fully` in all; `by_numbers` in a number beside
+    NaN; `opposed` made wrong in another way; `elsewhere` left right, so something else is wrong; `out_of_reach`
+    undecided, by shapes or NaN. `contradicted` are passing runs that it would break. `error` is the mean over the runs
+    reproduced of the largest distance, 1 being the most that agrees.
     """
 
     mistake: Mistake
@@ -72,12 +58,12 @@ class Candidate:
 
     @property
     def failing(self) -> int:
-        """How many of the failing runs looked at decide for or against it."""
+        """Number of failing runs looked at that decide for or against it."""
         return self.reproduced + self.opposed + self.elsewhere
 
     @property
     def stands(self) -> bool:
-        """Whether the mistake may be the cause of what it reproduces: it would break nothing that passes."""
+        """Whether the mistake may be the cause of the runs that it reproduces: it would break no pass."""
         return (
             self.reproduced > self.out_of_reach
             and self.contradicted == 0
@@ -90,21 +76,10 @@ class Candidate:
 def rank(
     mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], observed: Observed
 ) -> list[Candidate]:
-    """Return the mistakes that reproduce at least one failure, the likeliest first.
+    """Return the mistakes of one operation that reproduce at least one failure, the likeliest first.
 
-    Parameters
-    ----------
-    mistakes
-        Mistakes of one operation.
-    failing, passing
-        The results of that operation which were graded on their values.
-    observed
-        Evidence that was made ready before.
-
-    Notes
-    -----
-    The order: mistakes that may be the cause, then by failures reproduced, by all outputs reproduced, by
-    agreement with what passed, by closeness where that is telling, and by how many failing cases exercise the clause.
+    Order: mistakes that may be the cause, then by failures reproduced, by all outputs reproduced, by agreement with
+    what passed, by closeness where that is telling, and by how many failing cases exercise the clause.
     """
     failing_cases, passing_cases = (one_for_each_case(telling(results)) for results in (failing, passing))
     examined = spread(failing_cases, _FAILING_EXAMINED)
@@ -123,7 +98,7 @@ def rank(
 
 
 def tied(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the first candidate and those that nothing tells from it."""
+    """Return the first candidate and those that nothing distinguishes from it."""
     return [candidate for candidate in candidates if _standing(candidate) == _standing(candidates[0])]
 
 

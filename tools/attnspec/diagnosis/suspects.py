@@ -1,8 +1,8 @@
-"""Which clauses the failures point at, whether or not a known mistake reproduces them.
+"""Suspected clauses of failures, whether or not a known mistake reproduces them.
 
-Mistakes that break one rule are noticed by much the same cases, and in the same places, whatever numbers they give. So
-each mistake of the catalogue stands for its clause: a clause is suspected as much as the one among its mistakes that
-the failures resemble most. It is suspected more where what failed are the cases that fail a wrong implementation of
+Mistakes that break one rule are noticed by much the same cases, and in the same elements, whatever numbers they give.
+So each mistake of the catalogue stands for its clause: a clause is suspected as much as the one among its mistakes that
+the failures resemble most. It is suspected more where the failing cases are those that fail a wrong implementation of
 somebody else, of which judges say that it breaks that clause.
 """
 
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from attnspec_mistakes import Mistake
 
 _EXAMINED = 16
-"""Failures whose elements are compared; more tell little that these do not."""
+"""Failures whose elements are compared; more add little."""
 
 _COMPARED = 24
 """Mistakes whose elements are compared. In 253 blind ones, the right clause was among those of the first 24 in all but
 three."""
 
 _BY_CASES, _BY_PLACES, _BY_NUMBERS = 0.3, 1.0, 2.0
-"""What it weighs that the same cases fail, that the same elements are wrong, and that they hold the same numbers. Any
-weights that keep this order point at the same clauses, but for one in a hundred."""
+"""Weights of the same cases failing, of the same elements being wrong, and of the same numbers in them. Any weights in
+this order point at the same clauses, but for one in a hundred."""
 
 _OF_OTHERS = 0.05
-"""What two more mistakes of a clause add to the most alike: enough to settle a tie, and not more."""
+"""Addition of two more mistakes of a clause to the most alike: enough to settle a tie, and not more."""
 
 _BY_STRANGERS = 4.0
 """How much likelier a clause is that an implementation breaks which fails the very same cases; less so by the square of
 the cosine. Each batch of four, left out in turn, is pointed at as well with anything from 1 to 16."""
 
 TOLD_BESIDE = 0.9
-"""A second suspect this likely beside the first is told with it. Of 300 blind mistakes, each held against the batches
-that are not its own, the first was right in nine of ten where the second was less than 0.7 times as likely, in three of
-four from there on, and in half of those told so."""
+"""A second suspect this likely beside the first is reported with it. Of 300 blind mistakes, each held against the
+batches that are not its own, the first was right in nine of ten where the second was less than 0.7 times as likely, in
+three of four from there on, and in half of those reported so."""
 
 _NONE: frozenset[str] = frozenset()
 
 _FEWEST = 8
-"""Cases that have to be seen before any clause is told: one failing case names nothing that others were not asked. Of
+"""Cases that must be seen before any clause is reported: one failing case names nothing that others were not asked. Of
 an operation with fewer cases, all of them."""
 
 _MOST_TOLD = 3
@@ -62,24 +62,10 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class Suspect:
-    """A clause that failures point at.
+    """Clause that failures point at, by their likeness (0 to 1) to those of a known mistake that breaks it.
 
-    Attributes
-    ----------
-    clause
-        Id of the clause.
-    likeness
-        How much the failures resemble those of a known mistake that breaks it, from 0 to 1.
-    mistake
-        Id of that mistake; None where something else than a likeness speaks for the clause.
-    shared
-        How many of the failing cases fail that mistake, too; or speak for the clause.
-    failing
-        How many cases fail.
-    others
-        How many cases would fail that mistake, and pass here.
-    is_told
-        Whether it is one of those that the diagnosis tells; the others were thought of.
+    `mistake` is None where something else speaks for the clause. Of the `failing` cases, `shared` fail that mistake,
+    too, or speak for the clause; `others` would fail it and pass here. `is_told`: the diagnosis reports it.
     """
 
     clause: str
@@ -94,17 +80,7 @@ class Suspect:
 def suspects(
     alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]
 ) -> tuple[Suspect, ...]:
-    """Return the clauses that failures point at, the likeliest first.
-
-    Parameters
-    ----------
-    alike
-        The mistakes that fail where the failures are, the most alike first, as `alike_by_cases` gives them.
-    mistakes
-        Mistakes of one operation.
-    failing, passing
-        Results of that operation.
-    """
+    """Return the clauses that failures of one operation point at, likeliest first; `alike` is from `alike_by_cases`."""
     seen = {result.case.id for result in (*failing, *passing)}
     fewest = min(_FEWEST, len(tried_cases(failing[0].case.operation)) or _FEWEST)
     most = _MOST_TOLD if len(seen) >= fewest else 0
@@ -127,23 +103,23 @@ def suspects(
 
 
 def _nearest(entries: Sequence[Suspect]) -> Suspect:
-    """Return the most alike of the mistakes of one clause, a little more so where others are alike, too."""
+    """Return the most alike mistake of one clause, rated a little higher where others are alike, too."""
     first, *others = sorted(entries, key=lambda entry: -entry.likeness)
     return replace(first, likeness=min(1.0, first.likeness + _OF_OTHERS * sum(entry.likeness for entry in others[:2])))
 
 
 def _beside_strangers(suspect: Suspect, strangers: Mapping[str, float]) -> Suspect:
-    """Return a suspect, the likelier the more alike a stranger's implementation is that breaks the same clause."""
+    """Return a suspect rated higher the more alike a stranger's implementation is that breaks its clause."""
     alike = strangers.get(suspect.clause, 0.0) ** 2
     return replace(suspect, likeness=suspect.likeness * (1 + _BY_STRANGERS * alike) / (1 + _BY_STRANGERS))
 
 
 def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Mapping[str, float]:
-    """Return clause to how alike the most alike implementation by a stranger is that breaks it: the cosine again.
+    """Map each clause to the cosine of the most alike implementation by a stranger that breaks it.
 
-    Strangers took the arguments of the contract's own form, so they tell nothing in a layout that has others. Nor do
-    they of a clause about which they were never asked, so long as no case that lists it notices any of them: it counts
-    as much as the most alike.
+    Strangers took the arguments of the contract's own form, so they say nothing in a layout that has others. Nor do
+    they of a clause about which they were never asked, while no case that lists it notices any of them: it counts as
+    the most alike.
     """
     operation, layout = failing[0].case.operation, failing[0].run.layout
     if operation_in(operation, layout) is not OPERATIONS[operation]:
@@ -166,20 +142,10 @@ def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Ma
 
 
 def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Suspect]:
-    """Compare what fails with what each mistake fails; return the mistakes that share a failure, the most alike first.
+    """Return the mistakes of one operation that share a failure with the results, the most alike first.
 
-    Parameters
-    ----------
-    mistakes
-        Mistakes of one operation.
-    failing, passing
-        Results of that operation.
-
-    Notes
-    -----
-    Alike is the cosine of the two sets, which is Ochiai's coefficient of fault localisation (Abreu, Zoeteweij, van
-    Gemund 2007), taken of what a known mistake fails. Of cases on which no mistake was tried, those of another folder,
-    it is taken of the cases that list its clause.
+    Alike is the cosine of the two sets of failures: Ochiai's coefficient of fault localisation (Abreu, Zoeteweij, van
+    Gemund 2007). For cases of another folder, on which no mistake was tried, the cases that list its clause stand in.
     """
     operation = failing[0].case.operation
     tried = tried_cases(operation)
@@ -202,7 +168,7 @@ def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passi
 
 
 def _by_dtype(results: Sequence[Result]) -> Mapping[str, set[str]]:
-    """Return dtype to the cases that were run in it."""
+    """Map each dtype to the cases that were run in it."""
     found: dict[str, set[str]] = {}
     for result in results:
         found.setdefault(result.dtype, set()).add(result.case.id)
@@ -210,12 +176,12 @@ def _by_dtype(results: Sequence[Result]) -> Mapping[str, set[str]]:
 
 
 def _listed(cases: frozenset[str], runs: Mapping[str, set[str]]) -> set[tuple[str, str]]:
-    """Return those of the runs that are of some cases."""
+    """Return the runs (case, dtype) of some cases."""
     return {(case, dtype) for dtype, of_dtype in runs.items() for case in of_dtype & cases}
 
 
 def _noticed(mistake: Mistake, runs: Mapping[str, set[str]]) -> set[tuple[str, str]]:
-    """Return those of the runs that notice a mistake."""
+    """Return the runs (case, dtype) that notice a mistake."""
     return {
         (case, dtype)
         for dtype, cases in runs.items()
@@ -224,7 +190,7 @@ def _noticed(mistake: Mistake, runs: Mapping[str, set[str]]) -> set[tuple[str, s
 
 
 def _listing(results: Sequence[Result]) -> Mapping[str, frozenset[str]]:
-    """Return clause to the cases that list it."""
+    """Map each clause to the cases that list it."""
     found: dict[str, set[str]] = {}
     for result in results:
         for clause in result.case.clauses:
@@ -233,7 +199,7 @@ def _listing(results: Sequence[Result]) -> Mapping[str, frozenset[str]]:
 
 
 def _weighed(mistake: Mistake, examined: Sequence[Evidence]) -> float:
-    """Return how alike the elements are, from what equal cases weigh to 1."""
+    """Return how alike the wrong elements are, from the weight of equal cases to 1."""
     compared = [alike for entry in examined if (alike := entry.likeness(mistake)) is not None]
     whole = _BY_CASES + _BY_PLACES + _BY_NUMBERS
     if not compared:

@@ -1,6 +1,6 @@
-"""Conventions that nobody declared: what would pass if an implementation said that it follows another one.
+"""Undeclared conventions: failures that would pass if an implementation declared another choice.
 
-What came back is kept, so it is graded anew under each choice, without another call.
+Results are kept, so they are graded anew under each choice, without another call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _NEARLY_ALL = 0.8
-"""The share of failures that a convention must account for to be told: something else may be wrong beside it."""
+"""Share of failures that a convention must account for to be reported: something else may be wrong beside it."""
 
 _TRIED_FIRST = 3
 _MOST_GRADED = 400
@@ -37,17 +37,10 @@ _TRIED = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
 
 @dataclass(frozen=True)
 class Undeclared:
-    """A convention under which failures would pass.
+    """Convention, and the choice to declare, under which failures would pass.
 
-    Attributes
-    ----------
-    convention, choice
-        What to declare.
-    dtypes
-        The dtypes of which this holds; empty where it holds of all in which something fails.
-    passes, of
-        How many of the failures looked at would be none, because they would pass or not be graded; and how many were
-        looked at.
+    `dtypes` is empty where it holds of all in which something fails. Of `of` failures looked at, `passes` would be
+    none: they would pass or not be graded.
     """
 
     convention: str
@@ -59,17 +52,7 @@ class Undeclared:
 
 @dataclass(frozen=True)
 class GradedAnew:
-    """Failures under a convention that was not declared.
-
-    Attributes
-    ----------
-    undeclared
-        The convention.
-    passes
-        The failures, as they were, that would pass.
-    still
-        Failures that remain, as they are under the convention where they were graded anew.
-    """
+    """Failures graded anew under an undeclared convention: `passes` as they were, `still` as they are under it."""
 
     undeclared: Undeclared
     passes: tuple[Result, ...]
@@ -77,15 +60,7 @@ class GradedAnew:
 
 
 def undeclared_convention(failing: Sequence[Result], passing: Sequence[Result]) -> GradedAnew | None:
-    """Return the convention under which most failures would be none, if these are nearly all, or those of a dtype.
-
-    Parameters
-    ----------
-    failing
-        Failures of one operation.
-    passing
-        Results of the operation that passed.
-    """
+    """Return the convention under which nearly all failures of one operation, or those of a dtype, would be none."""
     by_dtype: dict[str, list[Result]] = {}
     for result in failing:
         by_dtype.setdefault(result.dtype, []).append(result)
@@ -99,7 +74,7 @@ def undeclared_convention(failing: Sequence[Result], passing: Sequence[Result]) 
 
 
 def _choices(result: Result) -> list[tuple[str, str]]:
-    """Return the choices that are not declared, of every convention that says what is owed."""
+    """Return the undeclared choices of every convention that decides expected values."""
     declared = result.run.conventions
     return [
         (name, choice)
@@ -126,16 +101,9 @@ def _concerned(
 def _turned(
     name: str, choice: str, by_dtype: Mapping[str, Sequence[Result]], failing: Sequence[Result]
 ) -> GradedAnew | None:
-    """Return what becomes of failures under a convention; None where most would stay what they are in every dtype.
+    """Return the failures under a convention; None where most would remain in every dtype.
 
-    Parameters
-    ----------
-    name, choice
-        The convention.
-    by_dtype
-        Dtype to the failures that say whether it is meant.
-    failing
-        All failures.
+    `by_dtype` holds the failures that show whether it is meant.
     """
     dtypes: list[str] = []
     looked_at = 0
@@ -165,21 +133,13 @@ def _turned(
 
 
 def is_right_under(result: Result, name: str) -> bool:
-    """Tell whether nothing is wrong under a convention; where it leaves refusals open, such a case is not graded."""
+    """Return whether nothing is wrong under a convention; where it leaves refusals open, such a case is not graded."""
     leaves_open = CONVENTIONS[name].settles is Settles.REFUSALS or CONVENTIONS[name].is_about_nan
     return result.status in RIGHT or (result.status == "unsupported" and leaves_open)
 
 
 def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
-    """Return a result as it would be if conventions had been declared; one of which nothing was kept, as it is.
-
-    Parameters
-    ----------
-    result
-        A result.
-    conventions
-        Convention to its choice, over those that are declared.
-    """
+    """Return a result graded under `conventions`, over the declared ones; unchanged where no answer was kept."""
     if result.verdict.check in _BESIDE_VALUES:
         return result
     if result.got is not None:

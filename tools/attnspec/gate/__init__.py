@@ -1,4 +1,4 @@
-"""The gate: a run held against a baseline, strict without being annoying."""
+"""Gate: a run compared with a baseline, strict without being annoying."""
 
 from attnspec.gate.annotations import github_annotations
 from attnspec.gate.baseline import Baseline, Entry

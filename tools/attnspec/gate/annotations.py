@@ -1,4 +1,4 @@
-"""What fails a gate, as commands to GitHub's runner, which shows them beside the commit."""
+"""Annotations for GitHub's runner, which shows failures of a gate beside the commit."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ _LONGEST = 1_000
 
 
 def github_annotations(outcome: Outcome) -> tuple[str, ...]:
-    """Return a line for each failure, at most ten; the last one counts what is left over.
-
-    Parameters
-    ----------
-    outcome
-        What the gate came to.
-    """
+    """Return a line for each failure, at most ten; the last one counts the rest."""
     failing = [section for section in sections(outcome) if section.weight == "fails"]
     errors = [_error(HEADINGS[section.kind], line) for section in failing for line in section.lines]
     count = len(errors) + sum(section.more for section in failing)

@@ -1,4 +1,4 @@
-"""The baseline: what an implementation is known not to pass, kept under version control beside it."""
+"""Baseline: the known failures of an implementation, kept under version control beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 FORMAT = 2
-"""The format that is written: groups for what is unsupported. Format 1 listed every unsupported result by itself."""
+"""Format that is written: groups for unsupported results. Format 1 listed every unsupported result by itself."""
 
 NOT_EXPLAINED = "not yet explained"
 """The reason beside an entry or a group that `--update-baseline` added."""
@@ -30,7 +30,7 @@ Key = tuple[str, str]
 
 
 def name_of(key: Key) -> str:
-    """Return how a sentence calls one case in one dtype."""
+    """Return the name of one case in one dtype for a sentence."""
     case, dtype = key
     return f"{case} ({dtype})"
 
@@ -41,22 +41,15 @@ def key_of(result: Result) -> Key:
 
 
 def said_of(result: Result) -> str:
-    """Return what was said of a result, as groups and baselines hold it: harmless and on one line."""
+    """Return the message of a result, as groups and baselines hold it: harmless and on one line."""
     return plain_text(result.verdict.message or result.status)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One result that is expected not to pass.
+    """Result that is expected not to pass, with its `reason` in the words of the baseline's keeper.
 
-    Attributes
-    ----------
-    case, dtype
-        Which one.
-    status
-        Its status; ``unsupported`` in a baseline of format 1 alone.
-    reason
-        Why, in the words of whoever keeps the baseline.
+    The status is ``unsupported`` in a baseline of format 1 alone.
     """
 
     case: str
@@ -72,30 +65,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What is expected of one implementation.
+    """Expectations of one implementation: sorted `entries` that do not pass, and `groups` that are unsupported.
 
-    Attributes
-    ----------
-    name
-        The implementation's name, as plain text.
-    operations, dtypes
-        What it offers. What is not offered at all has neither entries nor groups.
-    conventions
-        The conventions under which it was graded, as declared.
-    entries
-        The results that are expected not to pass, sorted.
-    groups
-        What is unsupported, and why.
-    graded
-        How many (case, dtype) were graded, right or wrong.
-    suite_version, suite_digest
-        The suite at that time.
-    cases
-        The cases that were run, with their revisions.
-    answered
-        Dtype to the ids of the cases that were not unsupported; None in a baseline of format 1.
-    format
-        The format of its file.
+    Operations and dtypes that are not offered at all have neither. `graded` counts (case, dtype), right or wrong;
+    `cases` holds revisions; `answered` maps each dtype to ids of cases that were not unsupported (None in format 1).
     """
 
     name: str
@@ -117,7 +90,7 @@ class Baseline:
         return {entry.key: entry for entry in self.entries}
 
     def has_seen(self, case: Case, dtype: str) -> bool:
-        """Tell whether a case was run as it is now, in this dtype and with its operation on offer."""
+        """Return whether a case was run as it is now, in this dtype and with its operation on offer."""
         return self.cases.get(case.id) == case.revision and case.operation in self.operations and dtype in self.ran_in
 
     @property
@@ -126,7 +99,7 @@ class Baseline:
         return (*self.dtypes, ANY) if self.answered is None else self.answered
 
     def was_unsupported(self, key: Key) -> bool:
-        """Tell whether a result that was seen was unsupported."""
+        """Return whether a result that was seen was unsupported."""
         if self.answered is None:
             entry = self.by_key.get(key)
             return entry is not None and entry.status == "unsupported"

@@ -1,7 +1,7 @@
-"""Holding a run against its baseline: what is worse, what is better, what is new.
+"""Decision on a run beside its baseline: worse, better, new.
 
-Whatever a baseline says must be true. What is worse than it says fails; what is better fails too, because a baseline
-that is not kept up to date would let the same mistake in again (`lenient` makes that a warning).
+Whatever a baseline says must be true. A run that is worse fails; one that is better fails too, because a baseline that
+is not kept up to date would let the same mistake in again (`lenient` makes that a warning).
 """
 
 from __future__ import annotations
@@ -32,16 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Demands:
-    """What the user asks for beyond the baseline.
+    """Demands of the user beyond the baseline.
 
-    Attributes
-    ----------
-    lenient
-        Only warn of what is better than the baseline says.
-    require
-        Profiles and operations that must conform wholly, whatever the baseline says.
-    minimum_accuracy
-        What the median of error / tolerance must not exceed.
+    `lenient` only warns of better results; profiles and operations in `require` must conform wholly, whatever the
+    baseline says; `minimum_accuracy` is the most that the median of error / tolerance may be.
     """
 
     lenient: bool = False
@@ -57,25 +51,10 @@ def judge(
     suite_ids: Mapping[str, object],
     retired: Mapping[str, str],
 ) -> Outcome:
-    """Hold a run against a baseline, or, without one, against the demand that everything passes.
+    """Compare a run with a baseline, or, for None, with the demand that each result passes or is unsupported.
 
-    Parameters
-    ----------
-    report
-        The run.
-    baseline
-        What is expected; None expects every result to pass or to be unsupported.
-    demands
-        What the user asks for.
-    suite_ids
-        The ids of all cases of the suite, selected or not, as keys.
-    retired
-        Id to reason of the cases that were taken out of the suite.
-
-    Raises
-    ------
-    BaselineError
-        If the baseline is about another implementation.
+    `suite_ids` has the ids of all cases, selected or not, as keys; `retired` maps ids taken out of the suite to
+    reasons. `BaselineError` if the baseline is about another implementation.
     """
     if baseline is None:
         found = [_new_failure(result) for result in report.wrong]
@@ -103,7 +82,7 @@ def judge(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """A run beside its baseline."""
+    """Run beside its baseline."""
 
     report: Report
     baseline: Baseline
@@ -113,19 +92,19 @@ class _Comparison:
 
     @property
     def better(self) -> Weight:
-        """The weight of what is better than the baseline says."""
+        """The weight of results that are better than the baseline says."""
         return "warns" if self.demands.lenient else "fails"
 
     def is_known(self, result: Result) -> bool:
-        """Tell whether the baseline has seen this case, as it is now."""
+        """Return whether the baseline has seen this case, as it is now."""
         return self.baseline.cases.get(result.case.id) == result.case.revision
 
     def was_unsupported(self, result: Result) -> bool:
-        """Tell whether the baseline has seen a result, as unsupported."""
+        """Return whether the baseline has seen a result, as unsupported."""
         return self.baseline.has_seen(result.case, result.dtype) and self.baseline.was_unsupported(key_of(result))
 
     def is_offered(self, result: Result) -> bool:
-        """Tell whether operation and dtype of a result were offered, and still are."""
+        """Return whether operation and dtype of a result were offered, and still are."""
         return all(
             result.case.operation in offered.operations and result.dtype in (*offered.dtypes, ANY)
             for offered in (self.report.declaration, self.baseline)
@@ -176,7 +155,7 @@ def _listed(result: Result, entry: Entry, comparison: _Comparison) -> Generator[
 
 
 def _unsupported(comparison: _Comparison) -> Unsupported:
-    """Return what concerns groups: results that the baseline has seen and does not list, and what it misses."""
+    """Return the facts about groups: results that the baseline has seen and does not list, and those it misses."""
     report, baseline = comparison.report, comparison.baseline
     unlisted = [
         result for result in report.results if key_of(result) not in baseline.by_key and comparison.is_offered(result)
@@ -241,7 +220,7 @@ def _capabilities(comparison: _Comparison) -> Generator[Finding]:
 
 
 def _conventions(comparison: _Comparison) -> Generator[Finding]:
-    """Find the conventions that are others than before: another choice can excuse what was wrong."""
+    """Find the conventions that differ from the baseline: another choice can excuse a wrong result."""
     changes: dict[tuple[str, str, str], list[str]] = {}
     for operation in sorted(set(comparison.report.declaration.operations) & set(comparison.baseline.operations)):
         before = convention_rules.resolve(comparison.baseline.conventions, operation)
@@ -262,7 +241,7 @@ def _conventions(comparison: _Comparison) -> Generator[Finding]:
 def _counts(comparison: _Comparison) -> Generator[Finding]:
     # New cases do not make up for lost ones.
     known = [result for result in comparison.report.results if result.case.id in comparison.baseline.cases]
-    # What went wrong when the baseline was written, and is right now where nothing can be graded, is no loss.
+    # A result that was wrong when the baseline was written, and is right now where nothing can be graded, is no loss.
     entries = comparison.baseline.by_key
     improved = sum(result.status == "ungraded" and key_of(result) in entries for result in known)
     now, before = graded(known) + improved, comparison.baseline.graded
@@ -299,7 +278,7 @@ def _nothing_graded(report: Report) -> Generator[Finding]:
 
 
 def _not_run(report: Report) -> Generator[Finding]:
-    """Find that the run ended early: what it did not come to may be wrong, whatever the baseline expects."""
+    """Find that the run ended early: the results not reached may be wrong, whatever the baseline expects."""
     sentence = not_run_sentence(report.not_run, len(report.results), report.ended_early)
     if sentence is not None:
         yield Finding("not run", "fails", "", None, sentence)

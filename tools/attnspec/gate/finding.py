@@ -1,4 +1,4 @@
-"""What a gate found, and what it came to."""
+"""Findings of a gate, and its outcome."""
 
 from __future__ import annotations
 
@@ -57,22 +57,9 @@ Weight = Literal["fails", "warns", "tells"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a gate has to say.
+    """Finding of a gate: its weight, and a sentence with the fault and the remedy.
 
-    Attributes
-    ----------
-    kind
-        What it is about.
-    weight
-        Whether it fails the gate, is a warning, or is only told.
-    subject
-        What it is about: a case, a profile, an operation, a dtype; empty where the sentence says it all.
-    dtype
-        For a case: in which dtype.
-    sentence
-        What is the matter, and what to do.
-    result
-        The result that it is about, if it is about one.
+    `subject` is a case (then in `dtype`), a profile, an operation or a dtype; empty where the sentence says it all.
     """
 
     kind: Kind
@@ -85,21 +72,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a gate came to.
-
-    Attributes
-    ----------
-    name
-        The implementation's name.
-    passed, graded
-        How many results passed, and how many were graded.
-    expected
-        How many results are wrong, as the baseline expects.
-    findings
-        In the order of `HEADINGS`.
-    groups
-        What the baseline says is unsupported.
-    """
+    """Outcome of a gate; `expected` counts known wrong results, `findings` are in the order of `HEADINGS`."""
 
     name: str
     passed: int

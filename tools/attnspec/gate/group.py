@@ -1,7 +1,7 @@
-"""A group: results that are unsupported for one reason, named by what they have in common.
+"""Group of results that are unsupported for one reason, named by their common properties.
 
-A group names what a case is (an argument that it states, a capability that it needs, its profile, its id), or what was
-said when nothing was graded (a text, a convention). One that names cases alone is a claim: nothing that it names is
+A group names cases (by an argument that they state, a capability that they need, their profile or id), or the message
+of a result that was not graded (a text, a convention). One that names cases alone is a claim: nothing that it names is
 graded. Groups may overlap, so that the count of each depends on that group alone.
 """
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
 
-# What the harness itself says of what it does not grade, in `comparison/expectation.py` and where runs are planned.
+# Messages of the harness itself on results not graded, in `grading/expectation.py` and where runs are planned.
 _BY_CONVENTION = re.compile(
     r"graded only under ([a-z][a-z0-9_]*)[=@].*|([a-z][a-z0-9_]*)=\S+ is not offered; it has \S+ alone"
 )
 _BY_CAPABILITY = re.compile(r"it is declared to be without ([a-z][a-z0-9_]*)")
 
 _LONGEST_TITLE = 200
-"""How much of a group a sentence shows that has something to say about it."""
+"""Characters of a group that a sentence about it shows."""
 
 
 def said_convention(said: str) -> str | None:
-    """Return the convention for which nothing was graded, as what was said tells; None where it was none."""
+    """Return the convention for which nothing was graded, as the message says; None where it was none."""
     found = _BY_CONVENTION.fullmatch(said)
     return (found[1] or found[2]) if found else None
 
 
 def said_capability(said: str) -> str | None:
-    """Return the capability that is declared as lacking, as what was said tells; None where it was none."""
+    """Return the capability that is declared as lacking, as the message says; None where it was none."""
     found = _BY_CAPABILITY.fullmatch(said)
     return found[1] if found else None
 
 
 def states(case: Case, argument: str) -> bool:
-    """Tell whether a case states an argument."""
+    """Return whether a case states an argument."""
     return argument in case.inputs or argument in case.attributes
 
 
@@ -55,7 +55,7 @@ def _of_refusal(case: Case) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _said_pattern(text: str) -> re.Pattern[str]:
-    """Return what finds a text in which ``*`` stands for anything."""
+    """Return the pattern of a text in which ``*`` stands for anything."""
     return re.compile(".*".join(map(re.escape, text.split("*"))))
 
 
@@ -67,29 +67,19 @@ BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
     "operation": lambda value, case, _: case.operation == value,
     "cases": lambda value, case, _: fnmatchcase(case.id, value),
 }
-"""Criterion to how its value names a case in a dtype."""
+"""Criterion to the function by which its value names a case in a dtype."""
 
 BY_WORDS: Mapping[str, Callable[[str, Case, str], bool]] = {
-    # A case that is graded under another choice alone may be told something else first.
+    # A case that is graded under another choice alone may have another message first.
     "convention": lambda value, case, said: value in (_of_refusal(case), said_convention(said)),
     "said": lambda value, _, said: _said_pattern(value).fullmatch(said) is not None,
 }
-"""Criterion to how its value names what was said."""
+"""Criterion to the function by which its value names a message."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Results that are unsupported for one reason.
-
-    Attributes
-    ----------
-    criteria
-        Criterion to value, of `BY_CASE` and `BY_WORDS`; every one must hold.
-    count
-        How many results it covers.
-    reason
-        Why, in the words of whoever keeps the baseline.
-    """
+    """Unsupported results for one reason: `count` of them meet every criterion (of `BY_CASE` and `BY_WORDS`)."""
 
     criteria: Mapping[str, str]
     count: int
@@ -97,22 +87,22 @@ class Group:
 
     @property
     def is_claim(self) -> bool:
-        """Whether it names cases, whatever is said of them: none of them is graded then."""
+        """Whether it names cases, whatever their message: none of them is graded then."""
         return not any(name in BY_WORDS for name in self.criteria)
 
     @property
     def title(self) -> str:
-        """How a sentence calls it."""
+        """Its name in a sentence."""
         named = (f"{name} {self.criteria[name]}" for name in (*BY_CASE, *BY_WORDS) if name in self.criteria)
         return plain_text(", ".join(named), longest=_LONGEST_TITLE)
 
     @property
     def key(self) -> frozenset[tuple[str, str]]:
-        """What tells it from other groups."""
+        """Its criteria, which distinguish it from other groups."""
         return frozenset(self.criteria.items())
 
     def names(self, case: Case, dtype: str, said: str) -> bool:
-        """Tell whether it names a case in a dtype, of which `said` was said when it was not graded.
+        """Return whether it names a case in a dtype that was not graded with the message `said`.
 
         Whether the result is unsupported is not asked here; a group never covers any other one.
         """

@@ -1,7 +1,7 @@
-"""Proposing groups: as few as say what is unsupported, in the terms that mean most to a reader.
+"""Proposed groups: as few as cover the unsupported results, in the terms that mean most to a reader.
 
-What the harness knows comes first (a convention, a capability, a dtype), then arguments that nothing is graded with,
-then, whichever covers most, a profile, a text, a glob.
+Facts of the harness come first (a convention, a capability, a dtype), then arguments that nothing is graded with, then,
+whichever covers most, a profile, a text, a glob.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _Criteria = tuple[tuple[str, str], ...]
-"""The criteria of a group, as something that can be counted."""
+"""Criteria of a group in a hashable form."""
 
 # Numbers and ids differ from case to case, where the reason is one and the same.
 _VARYING = re.compile(r"[^\s,;:()]*[0-9/][^\s,;:()]*")
@@ -32,21 +32,13 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def of_offered(report: Report) -> list[Result]:
-    """Return the results of the operations and dtypes that are offered; a baseline names what is offered once."""
+    """Return the results of the operations and dtypes on offer, which a baseline names once."""
     operations, dtypes = report.declaration.operations, (*report.declaration.dtypes, ANY)
     return [result for result in report.results if result.case.operation in operations and result.dtype in dtypes]
 
 
 def kept_groups(groups: Iterable[Group], results: Sequence[Result]) -> tuple[Group, ...]:
-    """Return the groups that still hold, each with its present count.
-
-    Parameters
-    ----------
-    groups
-        Those of the baseline until now.
-    results
-        The results of a run that concern a baseline.
-    """
+    """Return the baseline's groups that still hold, each with its count in the results of the run."""
     return tuple(
         group
         for group in _counted(groups, results)
@@ -64,15 +56,7 @@ def covered(group: Group, results: Iterable[Result]) -> list[Result]:
 
 
 def proposed_groups(results: Sequence[Result], kept: Iterable[Group]) -> tuple[Group, ...]:
-    """Return groups for the unsupported results that none of those that are kept names.
-
-    Parameters
-    ----------
-    results
-        The results of a run that concern a baseline.
-    kept
-        The groups that need not be proposed.
-    """
+    """Return groups for the unsupported results that no kept group names."""
     named = {key_of(result) for group in kept for result in covered(group, results)}
     open_results = [result for result in results if result.status == "unsupported" and key_of(result) not in named]
     answered = [result for result in results if result.status != "unsupported"]
@@ -85,7 +69,7 @@ def proposed_groups(results: Sequence[Result], kept: Iterable[Group]) -> tuple[G
 def with_reasons_of(groups: Iterable[Group], gone: Sequence[Group]) -> tuple[Group, ...]:
     """Return groups, each with the reason of one that no longer holds and that named the same, if there is one.
 
-    A group goes when one of its cases is graded. What is left of it gets a narrower group, for the same reason.
+    A group goes when one of its cases is graded. The rest of it gets a narrower group, for the same reason.
     """
 
     def named(group: Group) -> set[tuple[str, str]]:
@@ -100,7 +84,7 @@ def with_reasons_of(groups: Iterable[Group], gone: Sequence[Group]) -> tuple[Gro
 def _choose(
     results: Sequence[Result], candidates: Callable[[Result], Iterable[_Criteria]], chosen: list[_Criteria]
 ) -> list[Result]:
-    """Add to `chosen` what covers the most results, again and again; return the results that nothing covers.
+    """Add to `chosen` the criteria that cover the most results, again and again; return results that nothing covers.
 
     Where several cover as many, the first that is named wins.
     """
@@ -143,7 +127,7 @@ def _known_to_the_harness(_: Sequence[Result], answered: Sequence[Result]) -> Ca
 
 
 def _named_arguments(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
-    """Give the arguments of which a case without an answer was told by name, for each case that states one of them."""
+    """Yield the arguments that the message of a case without an answer names, for each case that states one of them."""
     told = {
         (result.case.operation, word)
         for result in results
@@ -157,7 +141,7 @@ def _named_arguments(results: Sequence[Result], answered: Sequence[Result]) -> C
 
 
 def _arguments(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
-    """Give the arguments that a case states and with which nothing is answered, by itself or of an operation."""
+    """Yield the arguments that a case states and with which nothing is answered, by itself or of an operation."""
     taken = {(result.case.operation, argument) for result in answered for argument in _stated(result)}
     taken_anywhere = {argument for _, argument in taken}
 
@@ -173,7 +157,7 @@ def _arguments(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Res
 
 
 def _others(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
-    """Give an operation in a dtype, a profile, a text, a glob, of which nothing is answered."""
+    """Yield an operation in a dtype, a profile, a text, a glob, of which nothing is answered."""
     operations = {(result.case.operation, result.dtype) for result in answered}
     profiles = {result.case.profile for result in answered}
     globs = {glob for result in answered for glob in _globs(result.case.id)}

@@ -1,4 +1,4 @@
-"""What a baseline says of one case in one dtype, for whoever runs the cases by themselves."""
+"""Baseline of one case in one dtype, for tools that run the cases one by one."""
 
 from __future__ import annotations
 
@@ -13,34 +13,17 @@ if TYPE_CHECKING:
 
 
 class Known(NamedTuple):
-    """What a baseline expects of a result that is not expected to pass.
-
-    Attributes
-    ----------
-    status
-        How it is expected to end: ``unsupported``, or a status that is wrong.
-    reason
-        Why, in the words of whoever keeps the baseline; may be empty.
-    """
+    """Expectation of a result that is not to pass: ``unsupported`` or a wrong status, and a reason, possibly empty."""
 
     status: Status
     reason: str
 
 
 def known_of(baseline: Baseline, case: Case, dtype: str, said: str = "") -> Known | None:
-    """Return what a baseline says of a case in a dtype; None where it says nothing, so that the case is to pass.
+    """Return a baseline's expectation of a case in a dtype or ``any``; None where the case is to pass.
 
-    Parameters
-    ----------
-    baseline
-        What is known.
-    case
-        The case.
-    dtype
-        The dtype of the run, or ``any``.
-    said
-        What was said when it was not graded, if it was asked already: some groups can be told by this alone. Without
-        it, the reason of a case that only such groups may name is empty.
+    `said` is the message when it was not graded, if it was run already: some groups can be recognised by this alone.
+    Without it, the reason of a case that only such groups may name is empty.
     """
     entry = baseline.by_key.get((case.id, dtype))
     if entry is not None:

@@ -17,15 +17,7 @@ _GROUPS_SHOWN = 40
 
 
 def outcome_markdown(outcome: Outcome, *, notes: Sequence[str] = ()) -> str:
-    """Return what a gate came to, as Markdown that ends with an empty line; nothing that was said to it is markup.
-
-    Parameters
-    ----------
-    outcome
-        What to write.
-    notes
-        Sentences that stand at the end: a diagnosis, another suite.
-    """
+    """Return an outcome as Markdown that ends with an empty line and escapes all messages; `notes` stand at the end."""
     lines = [f"### attnspec gate: {'open' if outcome.is_open else 'closed'}", "", prose(headline(outcome)), ""]
     for section in sections(outcome):
         lines += [f"**{prose(section.heading)}**", ""]

@@ -1,4 +1,4 @@
-"""A gate on a terminal: what fails it, what it has to tell, the problems behind failures, then one closing line."""
+"""Gate on a terminal: its failures, other findings, the problems behind failures, then one closing line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STYLES = {"fails": "bold red", "warns": "bold yellow", "tells": "bold"}
 
 
 _FAILURES_NAMED = 3
-"""Failures that are named where the problems behind them are told."""
+"""Failures that are named where the problems behind them are shown."""
 
 
 def print_outcome(
@@ -35,24 +35,9 @@ def print_outcome(
     quiet: bool = False,
     verbose: bool = False,
 ) -> None:
-    """Print what a gate came to.
+    """Print an outcome; `quiet`: only its closing line; `verbose`: more failures and all facts of each problem.
 
-    Parameters
-    ----------
-    outcome
-        What to print.
-    console
-        Where to.
-    diagnosis
-        What explains the unexpected failures.
-    results
-        Every result of the run, against which problems are told.
-    notes
-        Sentences that stand before the closing line: another suite, what an update changed.
-    quiet
-        Print the closing line alone.
-    verbose
-        Print more failures, and all that is known of each problem.
+    `diagnosis` is of the unexpected failures, `results` are all of the run; `notes` stand before the closing line.
     """
     if not quiet:
         for section in sections(outcome):

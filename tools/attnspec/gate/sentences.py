@@ -1,4 +1,4 @@
-"""What a gate says, in the order in which it matters, for console and Markdown alike."""
+"""Sentences of a gate, in order of importance, for console and Markdown alike."""
 
 from __future__ import annotations
 
@@ -29,22 +29,9 @@ _NEW_CASES_SHOWN = 200
 
 @dataclass(frozen=True)
 class Section:
-    """Findings of one kind.
+    """Findings of one kind under a heading with their number: a line for each subject, `more` lines left out.
 
-    Attributes
-    ----------
-    kind
-        The kind.
-    heading
-        The kind in words, with the number of findings.
-    weight
-        Whether they fail the gate.
-    lines
-        A line for each subject, the first of many.
-    more
-        How many lines are left out.
-    of_failures
-        Whether they are wrong results, of which the problems behind them tell more than their names.
+    `of_failures`: they are wrong results, of which the problems behind them say more than their names.
     """
 
     kind: Kind
@@ -89,7 +76,7 @@ def unexpected_wrong(count: int) -> str:
 
 
 def diagnosis_of_unexpected(report: Report, outcome: Outcome) -> tuple[Diagnosis, ...]:
-    """Return what explains the unexpected failures, by themselves: those that are expected would blur the picture."""
+    """Return the diagnosis of the unexpected failures alone: expected ones would blur the picture."""
     unexpected = {(result.case.id, result.dtype) for result in outcome.unexpected}
     if not unexpected:
         return ()
@@ -116,7 +103,7 @@ def suite_sentences(report: Report, baseline: Baseline | None) -> tuple[str, ...
 
 
 def format_sentences(baseline: Baseline | None, path: str) -> tuple[str, ...]:
-    """Return that a baseline has the format before, and what would change it."""
+    """Return that a baseline has the format before, and the command that would change it."""
     if baseline is None or baseline.format == FORMAT:
         return ()
     unsupported = sum(entry.status == "unsupported" for entry in baseline.entries)
@@ -127,7 +114,7 @@ def format_sentences(baseline: Baseline | None, path: str) -> tuple[str, ...]:
 
 
 def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[str, ...]:
-    """Return what an update wrote, and whatever it accepts from now on."""
+    """Return sentences on an update: the file written, and all that it accepts from now on."""
     before: Mapping[Key, Entry] = old.by_key if old is not None else {}
     wrong_before = {key for key, entry in before.items() if entry.status != "unsupported"}
     added = [entry for entry in new.entries if entry.key not in wrong_before]
@@ -166,7 +153,7 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[st
 
 
 def group_line(group: Group) -> str:
-    """Return what a group covers, and why."""
+    """Return the number and names of results that a group covers, and the reason."""
     return f"{group.title}: {group.count} ({group.reason or NOT_EXPLAINED})"
 
 

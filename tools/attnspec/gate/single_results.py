@@ -1,4 +1,4 @@
-"""Holding one result at a time against a baseline, for a test tool that makes a test of each."""
+"""Single results beside a baseline, for a test tool that makes a test of each."""
 
 from __future__ import annotations
 
@@ -20,25 +20,13 @@ if TYPE_CHECKING:
     from attnspec.targets import Declaration
 
 _OF_A_WHOLE_RUN: tuple[Kind, ...] = ("fewer graded", "nothing graded", "not run")
-"""What a run of all cases shows, and one of some does not."""
+"""Findings of a run of all cases, which one of some cases cannot have."""
 
 
 class HeldAgainst:
-    """A baseline, and the implementation that is held against it.
+    """Implementation beside its baseline; `conventions` of the command go over declared ones.
 
-    Parameters
-    ----------
-    baseline
-        What is expected.
-    declaration
-        What the implementation says about itself.
-    conventions
-        Conventions that the command asked for, over those that are declared.
-
-    Raises
-    ------
-    BaselineError
-        If the baseline is about another implementation.
+    `BaselineError` if the baseline is about another implementation.
     """
 
     def __init__(self, baseline: Baseline, declaration: Declaration, conventions: Mapping[str, str]) -> None:
@@ -54,23 +42,20 @@ class HeldAgainst:
         return entry.reason if entry is not None and entry.status in WRONG else None
 
     def reason_of(self, result: Result) -> str | None:
-        """Return the reason that somebody wrote into the baseline beside a result; None where nobody did."""
+        """Return the baseline's written reason beside a result; None where there is none."""
         known = known_of(self._baseline, result.case, result.dtype, result.verdict.message)
         return None if known is None or known.reason == NOT_EXPLAINED else known.reason or None
 
     def contradicts(self, result: Result) -> Finding | None:
-        """Return why a result is another one than the baseline expects; None where it is as expected."""
+        """Return why a result differs from the baseline's expectation; None where it is as expected."""
         subject = (result.case.id, result.dtype)
         found = self._judged((result,), {result.case.id: None}, {})
         return next((finding for finding in found if (finding.subject, finding.dtype) == subject), None)
 
     def contradictions(self, suite_ids: Mapping[str, object], retired: Mapping[str, str]) -> tuple[Finding, ...]:
-        """Return what fails whatever the results are: of the declaration, and of entries without a case.
+        """Return failures for any results: of the declaration, and of entries without a case.
 
-        Parameters
-        ----------
-        suite_ids, retired
-            As `attnspec.gate.judge` takes them.
+        Parameters are as for `attnspec.gate.judge`.
         """
         return tuple(finding for finding in self._judged((), suite_ids, retired) if finding.kind not in _OF_A_WHOLE_RUN)
 

@@ -20,13 +20,7 @@ _RESTORE = "Restore it, or remove it and write it anew with --update-baseline."
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline, of this format or of the one before.
-
-    Raises
-    ------
-    BaselineError
-        If there is none, or it is damaged, of another format, or something else altogether.
-    """
+    """Read a baseline, of this format or the one before; `BaselineError` if missing, damaged or something else."""
     if not path.is_file():
         raise BaselineError(f"There is no baseline {str(path)!r}. Write it with --update-baseline.")
     try:
@@ -45,13 +39,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def write_baseline(baseline: Baseline, path: Path) -> None:
-    """Write a baseline, in canonical bytes and in one step.
-
-    Raises
-    ------
-    BaselineError
-        If the file cannot be written.
-    """
+    """Write a baseline, in canonical bytes and in one step; `BaselineError` if the file cannot be written."""
     try:
         replace_file(path, canonical_json(_to_json(baseline)))
     except OSError as error:
@@ -63,7 +51,7 @@ def _number(count: int) -> str:
 
 
 def _what_to_do(path: Path) -> str:
-    """Return what helps with a file that is no baseline, from a look at what it is instead."""
+    """Return the remedy for a file that is no baseline, from a look at its content."""
     import json
 
     try:
@@ -132,7 +120,7 @@ def _group_from_json(document: Mapping[str, Any]) -> Group:
     return Group(criteria, document["count"], document["reason"])
 
 
-# A mark for each case and dtype lets the gate name what was lost, and is a line for each dtype, not for each case.
+# A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
 
 
 def _answered_to_json(answered: Mapping[str, frozenset[str]], ids: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is unsupported, held against the groups of a baseline: lost, no longer so, in no group, more or fewer."""
+"""Unsupported results beside the groups of a baseline: lost, no longer so, in no group, more or fewer."""
 
 from __future__ import annotations
 
@@ -24,20 +24,11 @@ _TAKE_IN = "--update-baseline takes that in"
 
 @dataclass(frozen=True)
 class Unsupported:
-    """What a run and its baseline say of results that are, or were, unsupported.
+    """Results that are, or were, unsupported, as a run and its baseline have them.
 
-    Attributes
-    ----------
-    seen
-        The results that the baseline knows as they are, but for those that it lists one by one.
-    revised
-        How many results are of cases that were revised since: they may have joined a group, or left it.
-    gone
-        How many of the cases that the baseline knows are no longer in the suite.
-    is_whole
-        Whether everything was run, and is offered, that the baseline knows and the suite still has.
-    better
-        The weight of what is better than the baseline says.
+    `seen` are those that the baseline knows as they are and does not list one by one. `revised` counts results of cases
+    revised since, which may have joined a group or left it; `gone`, known cases no longer in the suite. `is_whole`: all
+    that the baseline knows and the suite still has was run and is offered. `better`: the weight of better results.
     """
 
     baseline: Baseline
@@ -49,7 +40,7 @@ class Unsupported:
 
 
 def judge_unsupported(held: Unsupported) -> Generator[Finding]:
-    """Hold what is unsupported against what the baseline says of it."""
+    """Compare unsupported results with the baseline."""
     yield from _lost(held)
     yield from _in_no_group(held)
     yield from _graded_now(held)
@@ -78,7 +69,7 @@ def _in_no_group(held: Unsupported) -> Generator[Finding]:
 
 
 def _graded_now(held: Unsupported) -> Generator[Finding]:
-    """Find what was unsupported and is right now: by the groups that claim otherwise, or else one by one."""
+    """Find results that were unsupported and are right now: by the groups that claim otherwise, or else one by one."""
     right = [result for result in held.seen if result.status in RIGHT and held.baseline.was_unsupported(key_of(result))]
     claimed: set[tuple[str, str]] = set()
     for group in held.baseline.groups:
@@ -95,7 +86,7 @@ def _graded_now(held: Unsupported) -> Generator[Finding]:
 
 
 def _counts(held: Unsupported) -> Generator[Finding]:
-    """Find the groups that cover more or fewer results than they say, where it is not said already why."""
+    """Find the groups that cover more or fewer results than they say, where no other finding says why."""
     for group in held.baseline.groups:
         now = len(_named(group, held.seen))
         if now <= group.count <= now + held.revised:
@@ -111,7 +102,7 @@ def _counts(held: Unsupported) -> Generator[Finding]:
 
 
 def _named(group: Group, results: Sequence[Result]) -> list[Result]:
-    """Return what a group names: by what was said, what is unsupported; by a claim, whatever came of it."""
+    """Return the results of a group: by message, the unsupported ones; by a claim, any."""
     return [
         result
         for result in results

@@ -1,4 +1,4 @@
-"""Writing a baseline anew from a run, without losing what people wrote into it."""
+"""Writing a baseline anew from a run, with the reasons that people wrote into it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,10 @@ _SHOWN = 3
 
 
 def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) -> Baseline | None:
-    """Return the baseline that a run meets exactly, with what people wrote into the old one; None for nothing graded.
+    """Return the baseline that a run meets exactly, with the reasons written into the old one; None for nothing graded.
 
-    Parameters
-    ----------
-    old
-        The present baseline; None if there is none.
-    report
-        The run.
-    suite_ids
-        The ids of all cases of the suite, selected or not.
-
-    Raises
-    ------
-    BaselineError
-        If the run ended early, or the old baseline is about another implementation, or knows what the run left out.
+    `suite_ids` has the ids of all cases, selected or not. `BaselineError` if the run ended early, or the old baseline
+    is about another implementation, or knows cases that the run left out.
     """
     left = not_run_sentence(report.not_run, len(report.results), report.ended_early)
     if left is not None:
@@ -75,7 +64,7 @@ def _reason(result: Result, old: Baseline | None) -> str:
 
 
 def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...]:
-    """Return the old groups that still hold, and new ones for whatever they leave over."""
+    """Return the old groups that still hold, and new ones for the remaining results."""
     if old is None:
         return proposed_groups(results, ())
     kept = kept_groups(old.groups, results)
@@ -87,7 +76,7 @@ def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...
 
 
 def _reasons_of_members(members: Iterable[Result], old: Baseline) -> str:
-    """Return what a baseline of format 1 says beside the results of a group: each reason once."""
+    """Return the reasons of a baseline of format 1 for the results of a group, each once."""
     reasons = dict.fromkeys(_reason(result, old) for result in members)
     return "; ".join(reason for reason in reasons if reason not in ("", NOT_EXPLAINED)) or NOT_EXPLAINED
 
@@ -104,7 +93,7 @@ def _check_nothing_left_out(report: Report, baseline: Baseline, suite_ids: Conta
 
 
 def _left_out(report: Report, baseline: Baseline, suite_ids: Container[str]) -> list[str]:
-    """Return what the baseline knows and the implementation offers, but the run left out, by its selection."""
+    """Return the cases that the baseline knows and the implementation offers, but the run's selection left out."""
     run = {key_of(result) for result in report.results}
     cases = {result.case.id: result.case for result in report.results}
     whole = [case_id for case_id in baseline.cases if case_id in suite_ids and case_id not in cases]

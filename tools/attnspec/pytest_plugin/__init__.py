@@ -1,9 +1,7 @@
-"""The pytest plugin: ``pytest --attnspec TARGET`` makes a test of each (case, dtype).
+"""Pytest plugin: ``pytest --attnspec TARGET`` makes a test of each (case, dtype).
 
-TARGET runs in the process of pytest, unprotected: what ends its process ends pytest. ``attnspec validate`` and
-``attnspec gate`` guard their runs.
-
-Without the option it does nothing, and imports nothing.
+TARGET runs in the process of pytest, unprotected: a crash of it ends pytest. ``attnspec validate`` and ``attnspec
+gate`` guard their runs. Without the option it does nothing, and imports nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Collecting the cases as pytest items, and saying at the end what their failures have in common."""
+"""Collection of the cases as pytest items, and a closing summary of their failures."""
 
 from __future__ import annotations
 
@@ -31,13 +31,10 @@ _PRINTED = re.compile(rf"(?:.*/)?({_ROOT}/[a-z0-9_]+(?:::.*)?)")
 
 
 class Collecting:
-    """The hooks of a run with ``--attnspec``.
+    """Hooks of a run with ``--attnspec``; paths of `config` that name items of this plugin are taken out of it.
 
-    Parameters
-    ----------
-    config
-        Pytest's configuration. Paths that name items of this plugin are taken out of it. Who asks for a validation on
-        the command line, and names no path, wants no other tests; an option in a configuration file adds to them.
+    A validation asked for on the command line, without any path, excludes other tests; an option in a configuration
+    file adds to them.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -55,7 +52,7 @@ class Collecting:
             config.addinivalue_line("markers", line)
 
     def validating(self) -> Validating:
-        """Return what runs the cases; it is made at the first call, since a controller of xdist needs none."""
+        """Return the runner of the cases; it is made at the first call, since a controller of xdist needs none."""
         if self._validating is None:
             from attnspec.pytest_plugin.validating import Validating
 
@@ -66,7 +63,7 @@ class Collecting:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add the cases to what the session collects."""
+        """Add the cases to the session's collection."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             cases = _node(Cases, collector, name=_ROOT, nodeid=_ROOT, collecting=self)
@@ -74,13 +71,13 @@ class Collecting:
         return report
 
     def pytest_report_header(self, config: pytest.Config) -> str | None:
-        """Say that nothing guards the process of pytest from what TARGET does to it."""
+        """Print that nothing guards the process of pytest from TARGET."""
         if config.getoption("attnspec") is None or config.getoption("attnspec_timeout") is not None:
             return None
         return "attnspec: TARGET runs in this process, unprotected; `attnspec validate` guards its runs"
 
     def pytest_enter_pdb(self) -> None:
-        """Note that a debugger was entered: whoever quits it means the whole run."""
+        """Note that a debugger was entered: quitting it ends the whole run."""
         if self._validating is not None:
             self._validating.is_debugged = True
 
@@ -93,7 +90,7 @@ class Collecting:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what came of the items."""
+        """Note the outcome of the items."""
         is_ours = report.nodeid.startswith(f"{_ROOT}/") and not report.nodeid.startswith(f"{_BASELINE}::")
         if report.when == "call" and is_ours:
             is_expected = report.skipped and hasattr(report, "wasxfail")
@@ -101,11 +98,11 @@ class Collecting:
             self._outcomes.add(outcome)
 
     def pytest_report_teststatus(self, report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
-        """Tell an item in which nothing was wrong and nothing graded from one that passed."""
+        """Return a status of its own for an item in which nothing was wrong and nothing graded."""
         return ("ungraded", "u", "UNGRADED") if _is_ungraded(report) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Release the implementation; a worker of xdist hands over what went wrong.
+        """Release the implementation; a worker of xdist hands over its failures.
 
         A run in which nothing could be graded has failed.
         """
@@ -121,13 +118,13 @@ class Collecting:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker of xdist found; one that crashed has left nothing."""
+        """Take over the results of a worker of xdist; one that crashed has left none."""
         handed_over = getattr(node, "workeroutput", {}).get(_ROOT)
         if handed_over is not None:
             self._from_workers.append(handed_over)
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
-        """Say what the failures have in common, or that nothing could be graded."""
+        """Print the facts common to the failures, or that nothing could be graded."""
         results = self._results_to_diagnose() if self._config.getoption("tbstyle") != "no" else []
         if results:
             from attnspec.pytest_plugin.explaining import summary_lines
@@ -139,7 +136,7 @@ class Collecting:
             terminalreporter.write_line("attnspec: nothing could be graded; -rs says why.", red=True)
 
     def _results_to_diagnose(self) -> list[Result]:
-        """Return the results that went wrong, here or in the workers of xdist, and some that passed beside them."""
+        """Return the failures, here or in the workers of xdist, and some passes beside them."""
         if self._validating is not None and self._wrong:
             return self._validating.beside_what_passed(self._wrong)
         if not self._from_workers:
@@ -204,7 +201,7 @@ class Profile(pytest.Collector):
 
 
 class AsAWhole(pytest.Collector):
-    """What the baseline says beside single results."""
+    """The baseline beyond single results."""
 
     def __init__(self, *, validating: Validating, **of_node: Any) -> None:
         super().__init__(**of_node)
@@ -217,7 +214,7 @@ class AsAWhole(pytest.Collector):
 
 
 def _markers(config: pytest.Config) -> Iterator[str]:
-    """Return the markers that items may have, each with what it means."""
+    """Return the markers that items may have, each with its meaning."""
     given: str | None = config.option.attnspec_golden
     folder = GOLDEN_FOLDER if given is None else Path(given)
     yield f"{MARKER}: a case of attnspec"
@@ -231,7 +228,7 @@ def _markers(config: pytest.Config) -> Iterator[str]:
 
 
 def _is_ungraded(report: pytest.CollectReport | pytest.TestReport) -> bool:
-    """Tell whether an item of this plugin passed without anything that was graded."""
+    """Return whether an item of this plugin passed without anything graded."""
     return report.when == "call" and report.passed and any(name == UNGRADED for name, _ in report.user_properties)
 
 
@@ -243,13 +240,13 @@ def _node(kind: type[Any], parent: pytest.Collector, **own: Any) -> Any:
 def _item(kind: type[Any], parent: pytest.Collector, name: str, **own: Any) -> Any:
     """Return an item.
 
-    Its id is handed over as one text: pytest's cache knows items by ids that it has read back, in which what is in
-    brackets is a parameter, and not a part of the name as in an id that pytest makes of a parent's and a name.
+    Its id is handed over as one text: pytest's cache knows items by ids that it has read back, in which brackets hold a
+    parameter, and not a part of the name as in an id that pytest makes of a parent's and a name.
     """
     return _node(kind, parent, name=name, nodeid=f"{parent.nodeid}::{name}", **own)
 
 
 def _node_id(argument: str) -> str | None:
-    """Return the node id of a profile or an item that an argument is, as pytest prints it; None for any other path."""
+    """Return the node id of a profile or an item in an argument, as pytest prints it; None for any other path."""
     found = _PRINTED.fullmatch(argument)
     return None if found is None or Path(argument.partition("::")[0]).exists() else found[1]

@@ -1,4 +1,4 @@
-"""Handing a failure over to the user's debugger: his own exception, or a place where everything is at hand."""
+"""Failures in the user's debugger: his own exception, or a frame where everything is at hand."""
 
 from __future__ import annotations
 
@@ -27,51 +27,29 @@ AT_HAND = (
     "Here are inputs, attributes, expected, got, error and tolerance, by name; `args` prints them all. "
     "call() calls it again, call(NAME=VALUE) with another argument, and `debug call()` steps into it."
 )
-"""What the debugger finds where a wrong result is raised."""
+"""Variables that the debugger finds where a wrong result is raised."""
 
 _NOT_THE_USERS = ("attnspec", "attnspec.*", "numpy", "numpy.*")
 
 
 class WrongResultError(Exception):
-    """The implementation did something wrong in one (case, dtype).
-
-    Parameters
-    ----------
-    message
-        What, in a sentence.
-    """
+    """Wrong result of the implementation in one (case, dtype), in a sentence."""
 
 
 class AsExpectedError(WrongResultError):
-    """It did so, as the baseline expects."""
+    """Wrong result as the baseline expects it."""
 
 
 @dataclass
 class Seen:
-    """What is known of the last call, and asked of the next.
-
-    Attributes
-    ----------
-    raised
-        The exception, where the last call raised one in this process; None otherwise.
-    is_traced
-        Whether the debugger stops in the first line of the next call.
-    """
+    """Exception of the last call in this process; `is_traced`: the debugger stops in the next call's first line."""
 
     raised: BaseException | None = None
     is_traced: bool = False
 
 
 class Watched(Wrapped):
-    """An implementation of which is kept what the last call raised.
-
-    Parameters
-    ----------
-    implementation
-        The software under test.
-    seen
-        Where it is kept.
-    """
+    """Implementation whose last exception is kept in `seen`."""
 
     def __init__(self, implementation: Implementation, _: Target, seen: Seen) -> None:
         super().__init__(implementation)
@@ -91,28 +69,18 @@ class Watched(Wrapped):
 
 
 def belongs_to_the_user(error: BaseException | None) -> bool:
-    """Tell whether an exception, raised in a test, fails it as any other one: it means nothing to pytest."""
+    """Return whether an exception raised in a test fails it as any other one: it means nothing to pytest."""
     return isinstance(error, Exception) and not isinstance(error, (SkipTest, pytest.exit.Exception))
 
 
 def stop_at(result: Result, implementation: Implementation, wrong: WrongResultError) -> NoReturn:
-    """Raise where a debugger finds what came and what was owed.
-
-    Parameters
-    ----------
-    result
-        A wrong result.
-    implementation
-        What gave it.
-    wrong
-        What is raised.
-    """
+    """Raise `wrong` where a debugger finds the returned and expected values of a wrong result."""
     run = result.run
     expected = dict(run.expected.outputs) if isinstance(run.expected, Values) else {}
     got = dict(result.got or {})
 
     def call(**changed: Any) -> Mapping[str, NDArray[Any]]:
-        """Call the implementation with the case's own arguments, but for those that are given; return its outputs."""
+        """Call the implementation with the case's own arguments, but for the given ones; return its outputs."""
         arguments = {**inputs_of(run), **own_attributes(run.attributes), **changed}
         inputs, attributes = (
             {name: value for name, value in arguments.items() if (name in run.operation.attributes) is is_attribute}
@@ -139,7 +107,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
 
 def _stop_here(
     *,
-    inputs: Mapping[str, NDArray[Any]],  # noqa: ARG001 - all but the last are there for who debugs
+    inputs: Mapping[str, NDArray[Any]],  # noqa: ARG001 - all but the last are there for the debugger
     attributes: Mapping[str, Any],  # noqa: ARG001
     expected: Mapping[str, NDArray[Any]],  # noqa: ARG001
     got: Mapping[str, NDArray[Any]],  # noqa: ARG001
@@ -152,7 +120,7 @@ def _stop_here(
 
 
 def _tolerance(run: Run, output: str) -> NDArray[Any]:
-    """Return how far each element may lie from what is owed; infinite where nothing is graded."""
+    """Return the allowed distance of each element from its expected value; infinite where nothing is graded."""
     assert run.bound is not None
     tolerance = run.bound.of(output, run.place).error
     if run.operation.by_name[output].exact:
@@ -164,7 +132,7 @@ def _tolerance(run: Run, output: str) -> NDArray[Any]:
 def _errors(
     got: Mapping[str, NDArray[Any]], expected: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[np.floating[Any]]]:
-    """Return how far each element lies from what is owed, where the shapes allow it."""
+    """Return the distance of each element from its expected value, where the shapes allow it."""
     with np.errstate(all="ignore"):
         return {
             name: np.abs(got[name].astype(np.float64) - owed.astype(np.float64))

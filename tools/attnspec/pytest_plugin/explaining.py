@@ -1,4 +1,4 @@
-"""What is said of failures: a few lines for each, and once at the end what they have in common."""
+"""Messages on failures: a few lines for each, and at the end the facts common to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _DIAGNOSED = 20
-"""So many failures of an operation are diagnosed one by one; more would take long, and say the same again."""
+"""Failures of an operation that are diagnosed one by one; more would take long, and say the same again."""
 
 _CLAUSES_NAMED = 4
 _WORDS_TOLD = 3
@@ -30,13 +30,7 @@ _HOW_SURE = {"it is": "It is", "most likely": "Most likely it is"}
 
 
 class Explaining:
-    """What is said of one failure after the other.
-
-    Parameters
-    ----------
-    passed
-        Operation to results that passed, which a diagnosis looks at, too.
-    """
+    """Messages on failures one after the other; `passed` maps operations to passes, which a diagnosis uses, too."""
 
     def __init__(self, passed: Mapping[str, Sequence[Result]]) -> None:
         self._passed = passed
@@ -44,7 +38,7 @@ class Explaining:
         self._named: set[str] = set()
 
     def of(self, result: Result) -> list[str]:
-        """Return in a few sentences what went wrong with one (case, dtype), and which mistake it looks like."""
+        """Return a few sentences on a wrong (case, dtype), and the mistake that it looks like."""
         failure = failure_of([result_to_json(result, outputs=False)])
         sentences = [
             wording.ending_with_status(failure.status, failure.ending),
@@ -63,7 +57,7 @@ class Explaining:
         return self._in_short(first)
 
     def _in_short(self, diagnosis: Mapping[str, Any]) -> list[str]:
-        """Return the name of a mistake, or the clause that a check says, and what it means where it is the first."""
+        """Return the mistake, or the clause of a check, with its meaning the first time."""
         wanted = diagnosis["mistake"] if diagnosis["sentence"] else diagnosis["clause"]
         undeclared = diagnosis["undeclared"]
         if undeclared is not None and not diagnosis["sentence"]:
@@ -84,7 +78,7 @@ def in_the_baseline(contradiction: Finding) -> str:
 
 
 def summary_lines(results: Sequence[Result]) -> list[str]:
-    """Return what the failures among some results have in common, operation by operation, and how to read on."""
+    """Return the facts common to the failures among some results, by operation, and how to read on."""
     diagnoses = _diagnosed(results)
     wrong = Counter(result.case.operation for result in results if result.is_wrong)
     lines: list[str] = []
@@ -98,14 +92,14 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
 
 
 def _diagnosed(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return what explains the failures among some results, as entries of a report's ``diagnosis``."""
+    """Return diagnoses of the failures among some results, as entries of a report's ``diagnosis``."""
     from attnspec.diagnosis import diagnose
 
     return [diagnosis_to_json(entry) for entry in diagnose(results)]
 
 
 def _alike(wrong: Sequence[Result]) -> list[str]:
-    """Return in which words failures ended that gave no numbers, those of most failures first."""
+    """Return the words in which failures without numbers ended, those of most failures first."""
     words = Counter(result.verdict.message for result in wrong if result.got is None)
     return [f"{count} of {len(wrong)} {message}" for message, count in words.most_common(_WORDS_TOLD)]
 

@@ -1,4 +1,4 @@
-"""Handing results over from the workers of xdist, so that failures are diagnosed together, wherever they ran."""
+"""Results handed over from the workers of xdist, so that failures are diagnosed together, wherever they ran."""
 
 from __future__ import annotations
 
@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:
-    """Return results without what can be made anew: the cases, and what is owed.
-
-    Parameters
-    ----------
-    declaration
-        What the implementation says about itself.
-    results
-        What came of it; none of them is of a case that is not graded.
-    """
+    """Return results as bytes, without cases and expected values, which can be made anew; none of an ungraded case."""
     plain = [
         (result.case.id, result.dtype, result.verdict, result.seconds, result.got, result.same_bits)
         for result in results
@@ -32,17 +24,7 @@ def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:
 
 
 def unpacked(content: bytes, suite: Suite, conventions: Mapping[str, str]) -> list[Result]:
-    """Return the results that `packed` was given.
-
-    Parameters
-    ----------
-    content
-        What it gave, in another process of the same run.
-    suite
-        The cases that were run, at least.
-    conventions
-        Conventions that the command asked for, over those that are declared.
-    """
+    """Return the results that another process of the same run packed; `conventions` go over the declared ones."""
     plain: list[tuple[Any, ...]]
     declaration, plain = pickle.loads(content)
     resolved = resolved_for(declaration, conventions)

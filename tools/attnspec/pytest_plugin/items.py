@@ -1,4 +1,4 @@
-"""The tests: one for each (case, dtype), and one for what a baseline says of the implementation as a whole."""
+"""Tests: one for each (case, dtype), and one for a baseline as a whole."""
 
 from __future__ import annotations
 
@@ -30,15 +30,7 @@ UNGRADED = "attnspec ungraded"
 
 
 class CaseInDtype(pytest.Item):
-    """One case in one dtype.
-
-    Attributes
-    ----------
-    case, dtype
-        Which one.
-    result
-        What came of it; None until it has run.
-    """
+    """Test of one case in one dtype; `result` is None until it has run."""
 
     def __init__(self, *, case: Case, dtype: str, validating: Validating, **of_node: Any) -> None:
         cast("Any", super()).__init__(**of_node)
@@ -70,7 +62,7 @@ class CaseInDtype(pytest.Item):
             self.user_properties.append((UNGRADED, plain_text(result.verdict.message)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what is wrong in a few lines, behind the traceback of what the user's own code raised."""
+        """Return the fault in a few lines, behind the traceback of the user's own exception."""
         error, result = excinfo.value, self.result
         is_ours = isinstance(error, WrongResultError)
         if result is None or not (is_ours or result.is_wrong):
@@ -94,7 +86,7 @@ class CaseInDtype(pytest.Item):
         return self._validating.golden_file(self.case)
 
     def _sentences(self, result: Result) -> list[str]:
-        """Return what is wrong, what it looks like, and why the baseline does not excuse it."""
+        """Return the fault, the likely mistake, and why the baseline does not excuse it."""
         said = self._validating.explaining.of(result)
         if self._contradiction is None or self._contradiction.kind == "new failure":
             return said
@@ -107,20 +99,20 @@ class CaseInDtype(pytest.Item):
 
 
 class BaselineAsAWhole(pytest.Item):
-    """What a baseline says beside single results: what is offered, under which conventions, of which cases."""
+    """Test of a baseline beyond single results: the operations, dtypes, conventions and cases on offer."""
 
     def __init__(self, *, validating: Validating, **of_node: Any) -> None:
         cast("Any", super()).__init__(**of_node)
         self._validating = validating
 
     def runtest(self) -> None:
-        """Raise if anything of it is not so."""
+        """Raise if anything in it is not true."""
         contradictions = self._validating.contradictions()
         if contradictions:
             raise WrongResultError("\n".join(contradictions))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return a sentence for each thing that is not so."""
+        """Return a sentence for each contradiction."""
         if not isinstance(excinfo.value, WrongResultError):
             return super().repr_failure(excinfo, style)
         return in_words(excinfo, self.config, self._baseline(), wrapped(str(excinfo.value).splitlines()))

@@ -1,4 +1,4 @@
-"""The options of the plugin, a line each; their names are those of ``attnspec validate`` behind ``--attnspec-``."""
+"""Options of the plugin, a line each; their names are those of ``attnspec validate`` behind ``--attnspec-``."""
 
 from __future__ import annotations
 
@@ -14,22 +14,10 @@ PREFIX = "--attnspec"
 
 
 class Option(NamedTuple):
-    """One option.
+    """Option ``--attnspec-NAME``; `metavar` and `sentence` are its help.
 
-    Attributes
-    ----------
-    name
-        Its name behind ``--attnspec-``.
-    metavar, sentence
-        What help says.
-    repeatable
-        Whether it may be given more than once.
-    for_python
-        Whether it says something of a Python target, which a program that follows the protocol says by itself.
-    of_many
-        Whether it is about a run of many cases: who looks at one case leaves it out.
-    kind
-        What its value is.
+    `for_python`: about a Python target; a program that follows the protocol declares it by itself. `of_many`: about a
+    run of many cases, and left out for one case.
     """
 
     name: str
@@ -95,12 +83,12 @@ def for_python_given(options: Any) -> list[str]:
 
 
 def in_the_words_of_pytest(text: str) -> str:
-    """Return what attnspec says with the options called as they are called here."""
+    """Return a message of attnspec with the options called as they are called here."""
     return _OF_THE_COMMAND.sub(rf"{PREFIX}-\1", text)
 
 
 def for_one_case(arguments: Sequence[object]) -> list[str]:
-    """Return the arguments of a command line that say what is validated, without what is about many cases."""
+    """Return the arguments of a command line for the target, without those about many cases."""
     of_many = {f"{PREFIX}-{option.name}" for option in OPTIONS if option.of_many}
     kept: list[str] = []
     words = iter(map(str, arguments))

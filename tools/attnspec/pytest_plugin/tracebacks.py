@@ -1,4 +1,4 @@
-"""How a failure is shown: in words alone, or in words below the user's own part of a traceback."""
+"""Display of a failure: in words alone, or in words below the user's own part of a traceback."""
 
 from __future__ import annotations
 
@@ -24,16 +24,9 @@ _LINES_OF_A_FRAME = 25
 def in_words(
     excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, path: Path, lines: Sequence[str]
 ) -> Any:
-    """Return what pytest shows of a failure whose traceback tells nothing.
+    """Return pytest's display of a failure whose traceback says nothing: `lines`, at the file `path`.
 
-    Parameters
-    ----------
-    excinfo, config
-        As pytest hands them over. The short summary quotes the message of the exception.
-    path
-        The file that is named as its place.
-    lines
-        What is shown.
+    The short summary quotes the message of the exception.
     """
     # Of a plain text, pytest on CI repeats every line in its short summary; of a crash, the message alone.
     shown: Any = excinfo.getrepr(style="native")
@@ -45,15 +38,7 @@ def in_words(
 
 
 def of_the_user(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, lines: Sequence[str]) -> Any:
-    """Return what pytest shows of an exception of the user's own: the traceback from his first frame on, then `lines`.
-
-    Parameters
-    ----------
-    excinfo, config
-        As pytest hands them over.
-    lines
-        What is shown below.
-    """
+    """Return pytest's display of the user's own exception: the traceback from his first frame on, then `lines`."""
     style, is_full = config.option.tbstyle, config.option.fulltrace
     shown: Any = excinfo.getrepr(
         style="long" if is_full else "short" if style == "auto" else style,
@@ -72,12 +57,12 @@ def of_the_user(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Con
 
 
 def _frames_of_the_user(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-    """Return the part of a traceback that lies behind the last frame of this harness; all of it if there is none."""
+    """Return the part of a traceback behind the last frame of this harness; all of it if there is none."""
     ours = [place for place, entry in enumerate(excinfo.traceback) if entry.path == _LAST_OF_OURS]
     return (excinfo.traceback[ours[-1] + 1 :] if ours else None) or excinfo.traceback
 
 
 def _harmless(line: str) -> str:
-    """Return a line without anything that steers a reader's screen, with the spaces that it has."""
+    """Return a line without characters that steer a reader's screen, with the spaces that it has."""
     words = line[:LONGEST].split(" ")
     return " ".join(map(plain_text, words)) + (" …" if len(line) > LONGEST else "")

@@ -1,4 +1,4 @@
-"""Running one (case, dtype) at a time, on one instance of the implementation, and saying what went wrong."""
+"""Validation of one (case, dtype) at a time, on one instance of the implementation, with messages on failures."""
 
 from __future__ import annotations
 
@@ -42,29 +42,10 @@ _PASSES_KEPT = 24
 
 
 class Validating:
-    """An implementation and the cases that it is held against.
+    """Validation of an implementation on the selected cases; `close` releases it.
 
-    Parameters
-    ----------
-    suite
-        The selected cases.
-    implementation
-        The software under test; `close` releases it.
-    seen
-        What the last call raised.
-    dtypes
-        Dtypes to run in; those that the implementation declares if empty.
-    conventions
-        Conventions that it follows, over those that it declares.
-    baseline
-        What is expected of it; None where everything is to pass.
-
-    Attributes
-    ----------
-    explaining
-        Says what went wrong with a result.
-    is_debugged
-        Whether a debugger was entered.
+    Empty `dtypes` mean the declared ones; `conventions` go over the declared ones; without a baseline, everything is to
+    pass. `seen` holds the exception of the last call; `is_debugged`: a debugger was entered.
     """
 
     def __init__(
@@ -88,18 +69,12 @@ class Validating:
 
     @property
     def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
+        """The declaration of the implementation."""
         return self._implementation.declaration
 
     @classmethod
     def from_options(cls, options: Any) -> Validating:
-        """Load cases and implementation as the command line says.
-
-        Raises
-        ------
-        AttnspecError
-            If something cannot be loaded.
-        """
+        """Load cases and implementation of the command line; `AttnspecError` if something cannot be loaded."""
         conventions = conventions_asked_for(options)
         check_asked(options.attnspec_dtype, conventions)
         baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
@@ -130,7 +105,7 @@ class Validating:
         self._seen.is_traced = True
 
     def run(self, case: Case, dtype: str) -> Result:
-        """Run and grade one case in one dtype, twice in a row; a refusal together with its valid twin."""
+        """Run and grade one case in one dtype, twice in a row; a refusal together with its valid counterpart."""
         alone = replace(self._suite, cases={case.id: case}, counterparts=self._counterpart_of(case))
         dtypes = self._dtypes if dtype == ANY else (dtype,)
         (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions, goes_on=True)
@@ -142,23 +117,10 @@ class Validating:
         return result
 
     def check(self, result: Result, contradiction: Finding | None) -> None:
-        """Raise if a result is wrong, or another one than the baseline expects.
+        """Raise if the last result is wrong, or `contradiction` says that the baseline expects another one.
 
-        Parameters
-        ----------
-        result
-            What came last.
-        contradiction
-            Why it is not as the baseline expects, if it is not.
-
-        Raises
-        ------
-        AsExpectedError
-            If it is wrong in the way in which the baseline says.
-        WrongResultError
-            If it is not.
-        Exception
-            What the implementation raised, with the traceback that leads to it.
+        `AsExpectedError` if wrong as the baseline says, else `WrongResultError`, or the implementation's own exception,
+        with the traceback that leads to it.
         """
         if not result.is_wrong:
             if contradiction is not None:
@@ -173,7 +135,7 @@ class Validating:
         stop_at(result, self._implementation, WrongResultError(message))
 
     def contradictions(self) -> list[str]:
-        """Return what in the baseline is not so, whatever the results are."""
+        """Return the claims of the baseline that are not true, whatever the results are."""
         if self.baseline is None:
             return []
         folder = self._suite.folder
@@ -182,7 +144,7 @@ class Validating:
         return [plain_text(" ".join(filter(None, (one.subject, one.sentence)))) for one in found]
 
     def beside_what_passed(self, wrong: Sequence[Result]) -> list[Result]:
-        """Return results that went wrong behind some of the same operations that passed, which say what it is not."""
+        """Return wrong results after some passes of the same operations, which exclude causes."""
         operations = {result.case.operation for result in wrong}
         return [*(result for operation in operations for result in self._passed.get(operation, ())), *wrong]
 
@@ -198,24 +160,12 @@ class Validating:
 
 
 def conventions_asked_for(options: Any) -> dict[str, str]:
-    """Return the conventions that the command line states.
-
-    Raises
-    ------
-    UsageError
-        If it does not state them so.
-    """
+    """Return the conventions of the command line; `UsageError` if it does not state them so."""
     return pairs(options.attnspec_convention, f"{PREFIX}-convention")
 
 
 def selected(options: Any) -> Suite:
-    """Return the cases that the command line selects.
-
-    Raises
-    ------
-    AttnspecError
-        If they cannot be read, or there are none.
-    """
+    """Return the cases that the command line selects; `AttnspecError` if they cannot be read, or there are none."""
     return load_suite(
         Path(options.attnspec_golden) if options.attnspec_golden else None,
         profiles=options.attnspec_profile,
@@ -224,13 +174,7 @@ def selected(options: Any) -> Suite:
 
 
 def _target(options: Any) -> Target:
-    """Return what is validated, and how it is reached.
-
-    Raises
-    ------
-    UsageError
-        If an option for Python targets is given with a program.
-    """
+    """Return the target; `UsageError` if an option for Python targets is given with a program."""
     given = cast("dict[str, Any]", vars(options))
     named = {each.name: f"attnspec_{option_of(each.name).strip('-')}" for each in fields(Target)}
     target = target_of(options.attnspec, {name: given[word] for name, word in named.items() if word in given})

@@ -1,4 +1,4 @@
-"""How accurate implementations are beside each other: error / tolerance over the runs that all of them had compared."""
+"""Accuracy of implementations side by side: error / tolerance over the runs that all of them had compared."""
 
 from __future__ import annotations
 
@@ -12,20 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """One implementation's place in the ranking.
+    """Ranked implementation: (upper) median over the shared runs of the median error / tolerance of their first output.
 
-    Attributes
-    ----------
-    name
-        The implementation.
-    position
-        Where it stands in the sequence of reports that was ranked, from 0.
-    median
-        (Upper) median, over the shared runs, of the median of error / tolerance in their first output.
-    worst
-        Largest error / tolerance over the shared runs; above 1 fails.
-    runs
-        How many (case, dtype) all implementations had compared.
+    `worst` is the largest error / tolerance, above 1 a failure; `runs` counts the (case, dtype) that all had compared;
+    `position` is the index of its report among those ranked.
     """
 
     name: str
@@ -38,11 +28,7 @@ class Accuracy:
 def rank(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[Accuracy, ...]:
     """Rank report.json documents by median, then by worst, over the runs that were compared in all of them.
 
-    Returns
-    -------
-    tuple of Accuracy
-        The most accurate first, those with an error beyond its tolerance last; empty where no run was compared in all
-        of them.
+    The most accurate come first, those with an error beyond its tolerance last; empty where no run was compared in all.
     """
     compared = [_compared(document) for document in documents]
     shared = reduce(set[tuple[str, str]].intersection, (set(runs) for runs in compared))
@@ -57,7 +43,7 @@ def rank(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[
 
 
 def ratio(value: float | str | None) -> float | None:
-    """Return a ratio as report.json writes it as a float; NaN, which no tolerance allows, counts as infinite."""
+    """Return a ratio of report.json as a float; NaN, which no tolerance allows, counts as infinite."""
     if value is None:
         return None
     number = float(value)
@@ -65,7 +51,7 @@ def ratio(value: float | str | None) -> float | None:
 
 
 def _compared(document: Mapping[str, Any]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return (case, dtype) to median and worst of every run of which numbers were compared."""
+    """Map (case, dtype) to median and worst of every run of which numbers were compared."""
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for result in document["results"]:
         median = ratio(result["median"])

@@ -1,4 +1,4 @@
-"""What changed between two reports."""
+"""Changes between two reports."""
 
 from __future__ import annotations
 
@@ -19,26 +19,12 @@ Runs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Changes:
-    """What a newer report says that an older one did not.
+    """Changes from an older report to a newer one, as runs (case, dtype).
 
-    Attributes
-    ----------
-    failing
-        Runs that go wrong now and did not before; new ones are not among them.
-    fixed
-        Runs that went wrong before and pass now.
-    lost
-        Runs that passed or went wrong before and are not offered any more.
-    gained
-        Runs that were not offered before and do not go wrong now.
-    new, new_failing
-        Runs that the older report does not know: all of them, and those that go wrong.
-    vanished
-        Runs that the newer report does not know.
-    same_suite
-        Whether both were made with the same golden files.
-    accuracy
-        Old and new median and worst error / tolerance over the runs that both had compared; None where there are none.
+    `failing` went right before, `lost` are no longer offered, `gained` are newly offered and right; `new`,
+    `new_failing` are unknown to the older report, `vanished` to the newer. `same_suite`: both used the same golden
+    files. `accuracy`: old and new median and worst error / tolerance over the runs that both had compared, None where
+    there are none.
     """
 
     failing: Runs

@@ -1,4 +1,4 @@
-"""Reading facts out of a report.json and out of its entries, for the reports that are made from it."""
+"""Facts read from a report.json and its entries, for the reports that are made from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def implementation_name(document: Mapping[str, Any]) -> str:
 
 
 def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
-    """Return what came of a run in one line, from its summary, with `name` as the report writes it.
+    """Return the verdict of a run in one line, from its summary, with `name` as the report writes it.
 
     `not_run` is that of the report: how many (case, dtype) have no result, where the run ended early.
     """
@@ -34,7 +34,7 @@ def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -
 
 
 def clauses_graded(summary: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many clauses were graded, and how many there are."""
+    """Return the numbers of graded clauses and of all clauses."""
     return summary["clauses_graded"], summary["clauses"]
 
 
@@ -73,7 +73,7 @@ def by_operation(results: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping
 
 
 def step_sentence(result: Mapping[str, Any]) -> str | None:
-    """Return which step of a result diverges first, or None when only one output was returned."""
+    """Return the sentence on the first diverging step of a result, or None when only one output was returned."""
     return wording.diverging_step(result["first_step"], result["agreeing_steps"])
 
 
@@ -111,14 +111,14 @@ def _partial_explanations(diagnosis: Mapping[str, Any]) -> list[Mapping[str, Any
 
 
 def points_at(diagnosis: Mapping[str, Any]) -> str | None:
-    """Return what `attnspec explain` says more about: the mistake, or the clause, or the first that is suspected."""
+    """Return the word for `attnspec explain`: the mistake, the clause, or the first suspected clause."""
     if diagnosis["clause"] is not None:
         return diagnosis["mistake"] if diagnosis["sentence"] else diagnosis["clause"]
     return next((suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]), None)
 
 
 def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
-    """Return what failures point at that no known mistake explains: a clause that a check says, or those suspected."""
+    """Return sentences on failures that no known mistake explains: the clause of a check, or the suspects."""
     operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
     if diagnosis["clause"] is not None:
         return [wording.broken_by_check(diagnosis["clause"], operation, explains, of)]
@@ -129,7 +129,7 @@ def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
 
 
 def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:
-    """Return what explains the failures of an operation, line by line, harmless."""
+    """Return the diagnosis of an operation's failures, line by line, harmless."""
     entries = [entry for entry in document["diagnosis"] if entry["operation"] == operation]
     return [plain_text(line) for entry in entries for line in diagnosis_lines(entry)]
 
@@ -137,7 +137,7 @@ def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:
 def suspicions(document: Mapping[str, Any], operation: str) -> list[str]:
     """Return the clauses of an operation that no right answer exercises, those of most wrong answers first.
 
-    What is left to say where no mistake is named.
+    For reports in which no mistake is named.
     """
     results = [result for result in document["results"] if result["operation"] == operation]
     wrong = Counter(clause for result in results if result["status"] in WRONG for clause in result["clauses"])

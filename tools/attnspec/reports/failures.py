@@ -1,4 +1,4 @@
-"""Failures as every report tells them: those of one case together, or those of many cases that ended alike."""
+"""Failures as every report shows them: those of one case together, or those of many cases that ended alike."""
 
 from __future__ import annotations
 
@@ -12,33 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _MANY = 3
-"""From so many cases on, they are told together."""
+"""Cases from which on they are shown together."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What is told of some failures, in the words for the first of them.
+    """Failures shown together, in the words for the first of them; `cases` and `dtypes` hold each id once.
 
-    Attributes
-    ----------
-    cases, dtypes
-        Ids and dtypes, each once, those of the first failure first.
-    status, check
-        How it ended, and the check that failed, if one did.
-    message
-        What went wrong, as the implementation or the grading said it.
-    ending
-        The message, with the declared conventions under which it was graded.
-    step
-        The sentence on the step that diverges first; None where only one output was returned.
-    worst
-        The sentence on the worst element; None where no numbers were compared.
-    under
-        The declared conventions under which it was graded, if that matters.
-    clauses
-        The clauses that the case exercises.
-    errata
-        The errata that bear on a wrong answer.
+    `ending` is the message with the declared conventions of its grading (`under`). `step` is None where one output was
+    returned, `worst` where no numbers were compared. `clauses` are those the case exercises.
     """
 
     cases: tuple[str, ...]
@@ -55,22 +37,14 @@ class Failure:
 
 
 class Failures(NamedTuple):
-    """Failures, divided by how they are told.
-
-    Attributes
-    ----------
-    by_case
-        The failures of each case; cases with wrong numbers come first.
-    together
-        Failures that ended in the same words, many cases each.
-    """
+    """Failures by how they are shown: `by_case`, wrong numbers first; `together`, many cases with the same ending."""
 
     by_case: list[Failure]
     together: list[Failure]
 
 
 def failure_of(results: Sequence[Mapping[str, Any]]) -> Failure:
-    """Return what is told of some entries of a report's ``results``, which belong together."""
+    """Return the failure that some entries of a report's ``results`` form, which belong together."""
     first = results[0]
     message = first["message"] or first["status"]
     worst = first["worst"]
@@ -92,14 +66,9 @@ def failure_of(results: Sequence[Mapping[str, Any]]) -> Failure:
 
 
 def told(results: Sequence[Mapping[str, Any]]) -> Failures:
-    """Divide failures into those that are told case by case, and those that are told together.
+    """Divide a report's wrong ``results``, in their order, into those shown case by case and those shown together.
 
-    Wrong numbers are told case by case: they tell more than any words.
-
-    Parameters
-    ----------
-    results
-        Entries of a report's ``results`` that went wrong, in their order.
+    Wrong numbers are shown case by case: they say more than any words.
     """
     by_case = [result for result in results if result["status"] == "fail"]
     together: list[Failure] = []

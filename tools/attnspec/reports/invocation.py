@@ -1,4 +1,4 @@
-"""What was said about a target beside its name, kept so that the reader of a report can repeat the run."""
+"""Invocation of a target, kept so that the reader of a report can repeat the run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Invocation:
-    """How a target was reached; which cases ran, and in which dtypes, the results say.
+    """Invocation of a target; cases and dtypes are left to the results.
 
-    Attributes
-    ----------
-    target
-        What was said about it. A target of Python itself is left out: what implements it has its name.
-    golden
-        Another folder of golden files than the shipped one.
-    export, answers
-        Whether the target is a folder of exported cases, of which answers alone were graded, and the folder of these
-        answers where it is another one.
+    A Python target itself is left out of `target`: its name is that of the implementation. `golden` is a folder other
+    than the shipped one. `export`: the target is a folder of exported cases, and only `answers` to them were graded, in
+    a folder of their own where it is not None.
     """
 
     target: Target = field(default_factory=Target)
@@ -34,7 +28,7 @@ class Invocation:
 
 
 def invocation_of(target: Target, golden: Path | None) -> Invocation:
-    """Return how a target is reached, and by which golden files it is validated."""
+    """Return the invocation of a target, and the golden files that validate it."""
     return Invocation(replace(target, python=None), None if golden is None else str(golden))
 
 
@@ -48,21 +42,16 @@ def invocation_to_json(invocation: Invocation) -> dict[str, Any]:
 
 
 def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the words that validate the implementation of a report.json again, not yet quoted nor made harmless.
+    """Return the words that validate a report.json's implementation again, neither quoted nor made harmless.
 
-    Returns
-    -------
-    list of str
-        The words before those that select a case: the command and its target.
-    list of str
-        The words after them: the options.
+    The first list precedes the words that select a case (command and target), the second follows them (options).
     """
     implementation, invocation = document["implementation"], document["invocation"]
     if invocation.get("export"):
         kept = [(name, invocation[name]) for name in ("answers", "golden") if invocation[name] is not None]
         return ["attnspec", "grade", implementation["adapter"]], [word for k, v in kept for word in (f"--{k}", v)]
     target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
-    # What is a text or a number is said so; the others have forms of their own.
+    # Texts and numbers stand as they are; the others have forms of their own.
     names = (*invocation_fields(Target()), "golden")
     values = {name: invocation.get(name) for name in names if name not in ("command", "isolate", "rename")}
     given = [(name, str(value)) for name, value in values.items() if value is not None]

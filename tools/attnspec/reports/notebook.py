@@ -1,4 +1,4 @@
-"""The report in a notebook: a heading, a table by profile, and what went wrong, as plain HTML."""
+"""Report in a notebook: a heading, a table by profile, and the failures, as plain HTML."""
 
 from __future__ import annotations
 
@@ -25,13 +25,7 @@ _FAILURES_SHOWN = 10
 
 
 def notebook_html(document: Mapping[str, Any]) -> str:
-    """Return a report.json as an HTML fragment; everything that the implementation said is escaped.
-
-    Parameters
-    ----------
-    document
-        A report, following ``spec/schemas/report.schema.json``.
-    """
+    """Return a report.json as an HTML fragment; every text of the implementation is escaped."""
     summary = document["summary"]
     shown = [status for status in STATUSES if summary["statuses"].get(status)]
     head = "".join(f"<th>{name}</th>" for name in ("profile", *shown, wording.CLAUSES_GRADED, "verdict"))

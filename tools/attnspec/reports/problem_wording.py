@@ -1,4 +1,4 @@
-"""What is said of each distinct problem, in short: one sentence a fact. Its number stands beside it, never in it."""
+"""Sentences on each distinct problem, one a fact. Its number stands beside it, never in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def declaring(declarations: Mapping[str, Any]) -> list[str]:
 
 
 def told_of(operations: Sequence[str], dtypes: Sequence[str], said: str) -> str:
-    """Return what is wrong, behind the operations and the dtypes in which alone it is, where there are any to tell."""
+    """Return a fault, behind the operations and the dtypes in which alone it is, where there are any to name."""
     of = operations[0] if len(operations) == 1 else wording.counted(len(operations), "operation")
     *before, last = dtypes or ("",)
     listed = f"{', '.join(before)} and {last}" if before else last
@@ -43,7 +43,7 @@ def told_of(operations: Sequence[str], dtypes: Sequence[str], said: str) -> str:
 
 
 def failed_check(check: str) -> str:
-    """Return what is wrong where one check fails."""
+    """Return the fault where one check fails."""
     return _FAILED_CHECKS.get(check, f"The check {check} failed.")
 
 
@@ -57,12 +57,12 @@ _FAILED_CHECKS = {
 
 
 def all_ended(status: str, said: str) -> str:
-    """Return in which words failures without numbers ended."""
+    """Return the words in which failures without numbers ended."""
     return f"It {said}" if status == "error" else wording.ending_with_status(status, said)
 
 
 def breaks(clauses: Mapping[str, int], errata: Sequence[str]) -> str:
-    """Return which clauses are broken, by their ids, with the failures of each where there are several; and errata."""
+    """Return the broken clauses, by their ids, with the failures of each where there are several; and errata."""
     shown = [f"{clause} ({count})" if len(clauses) > 1 else clause for clause, count in clauses.items()]
     said = f"It breaks {wording.names(shown[:_CLAUSES_NAMED], len(shown))}."
     return f"{said} Erratum {', '.join(errata)}." if errata else said
@@ -74,7 +74,7 @@ def or_another(sentence: str, clause: str) -> str:
 
 
 def most_likely_broken(clauses: Sequence[str]) -> str:
-    """Return which clauses failures without a name point at, the words of the first alone."""
+    """Return the clauses that failures without a name point at, the words of the first alone."""
     first, *others = clauses
     if not others:
         return f"Most likely, this is broken: {wording.clause_in_words(first)}"
@@ -92,14 +92,14 @@ def looks_in_part_like(candidate: Mapping[str, Any]) -> str:
 
 
 def declare(undeclared: Mapping[str, Any]) -> str:
-    """Return under which convention failures would be none, and how to declare it."""
+    """Return the convention under which failures would be none, and how to declare it."""
     declared = f"{undeclared['convention']}={undeclared['choice']}"
     where = f" in {' and '.join(undeclared['dtypes'])}" if undeclared["dtypes"] else ""
     return f"They would be no failures{where}, if it is meant and declared: --convention {declared}."
 
 
 def such_as(case: str, dtype: str, ending: str | None) -> str:
-    """Return the failure that shows a problem best, with how it ended unless the problem is told in these words."""
+    """Return the failure that shows a problem best, with its ending unless the problem is stated in these words."""
     run = case if dtype == ANY else f"{case} ({dtype})"
     return f"Such as {run}." if ending is None else f"Such as {run}: {ending}"
 
@@ -110,5 +110,5 @@ def other_problems(problems: int) -> str:
 
 
 def read_on(wanted: str) -> str:
-    """Return how to read on, with what is most worth asking about."""
+    """Return how to read on, with the word most worth asking about."""
     return f"`attnspec explain {wanted}` says more, as of any word here; --verbose shows more cases."

@@ -1,4 +1,4 @@
-"""The distinct problems of a run: each failure belongs to one of them, so that their numbers add up to all failures."""
+"""Distinct problems of a run: each failure belongs to one of them, so that their numbers add up to all failures."""
 
 from __future__ import annotations
 
@@ -18,27 +18,20 @@ if TYPE_CHECKING:
     from attnspec.runner import Key, Result
 
 Kind = Literal["cause", "check", "ending", "unexplained"]
-"""How a problem is told: by its cause, by the check that failed, by the words in which all ended, or not at all."""
+"""How a problem is reported: by its cause, by the check that failed, by the words in which all ended, or not at all."""
 
 _WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 _NUMBERS = re.compile(r"\d+")
 _EVERYBODYS = "documents"
-"""The profile whose cases everybody can look up."""
+"""Profile whose cases everybody can look up."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, with the failures that are put down to it.
+    """Problem of a run with its own failures, in order; none of them belongs to another problem.
 
-    Attributes
-    ----------
-    kind
-        How it is told.
-    results
-        The failures, in their order; none of them is of another problem.
-    diagnosis
-        What explains them: several where these results do not tell mistakes apart, where one check fails in several
-        clauses, and where several diagnoses know no cause.
+    `diagnosis` holds several entries where these results do not distinguish mistakes, where one check fails in several
+    clauses, and where several diagnoses know no cause.
     """
 
     kind: Kind
@@ -66,7 +59,7 @@ class Problem:
 
     @cached_property
     def telling(self) -> Result:
-        """The failure that shows it best: with numbers, in the widest dtype, of a case that exercises what is broken.
+        """The failure that shows it best: with numbers, in the widest dtype, of a case exercising the broken clause.
 
         Among these, one that everybody can look up, then one that is there to catch the mistake, then one that is about
         little else.
@@ -93,16 +86,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Whole:
-    """The run as a whole, against which a problem is told.
+    """Run as a whole, beside which a problem is reported.
 
-    Attributes
-    ----------
-    operations
-        The operations of which something was graded.
-    right
-        Case and dtype of each result that is right.
-    offered
-        The conventions that are told to be declared above all problems.
+    `operations` were graded; `right` holds case and dtype of each right result; `offered` are the conventions whose
+    declaration is advised above all problems.
     """
 
     operations: frozenset[str]
@@ -110,13 +97,13 @@ class Whole:
     offered: frozenset[str] = frozenset()
 
     def spares(self, problem: Problem) -> bool:
-        """Tell whether cases of a problem are right in a dtype in which none of its failures is."""
+        """Return whether cases of a problem are right in a dtype in which none of its failures is."""
         cases, dtypes = {result.case.id for result in problem.results}, problem.dtypes
         return any(case in cases and dtype not in dtypes for case, dtype in self.right)
 
 
 def whole_of(results: Sequence[Result], offered: Collection[str] = ()) -> Whole:
-    """Return what problems are told against, from all results of a run, and the conventions told above them."""
+    """Return the run as a whole, from all its results and the conventions advised above all problems."""
     return Whole(
         frozenset(result.case.operation for result in results if result.status not in NOT_GRADED),
         frozenset((result.case.id, result.dtype) for result in results if result.status in RIGHT),
@@ -125,15 +112,7 @@ def whole_of(results: Sequence[Result], offered: Collection[str] = ()) -> Whole:
 
 
 def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tuple[Problem, ...]:
-    """Put each failure to one problem; the problem of most failures comes first, what nothing explains last.
-
-    Parameters
-    ----------
-    wrong
-        The failures.
-    diagnosis
-        What explains them.
-    """
+    """Put each failure to one problem; the problem of most failures comes first, unexplained failures last."""
     explaining: dict[Key, Sequence[Diagnosis]] = {}
     for alike in _alike(diagnosis):
         for key in alike[0].failures:
@@ -152,7 +131,7 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
 
 
 def _alike(diagnosis: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
-    """Put together what explains the very same failures: mistakes that these results do not tell apart."""
+    """Group diagnoses of the very same failures: mistakes that these results do not distinguish."""
     groups: dict[tuple[str, tuple[Key, ...]], list[Diagnosis]] = {}
     for entry in diagnosis:
         groups.setdefault((entry.operation, entry.failures), []).append(entry)
@@ -160,7 +139,7 @@ def _alike(diagnosis: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
 
 
 def _group(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:
-    """Return the kind of a failure's problem, and what all failures of that problem have in common."""
+    """Return the kind of a failure's problem, and the value that all failures of that problem share."""
     entry = alike[0] if alike else None
     if entry is not None:
         if entry.clause is not None and not entry.sentence:

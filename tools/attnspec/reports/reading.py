@@ -1,4 +1,4 @@
-"""Reading report.json files back, whoever wrote them."""
+"""Reading report.json files, whoever wrote them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,9 @@ if TYPE_CHECKING:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """Read one report.json and check that it is whole.
+    """Read one report.json, following ``spec/schemas/report.schema.json``.
 
-    Returns
-    -------
-    dict
-        The document, which follows ``spec/schemas/report.schema.json``.
-
-    Raises
-    ------
-    ReportError
-        If the file cannot be read, is cut off, does not follow the schema, or has lost results.
+    `ReportError` if the file cannot be read, is cut off, does not follow the schema, or has lost results.
     """
     from attnspec.cases import check_against_schema
 

@@ -1,4 +1,4 @@
-"""The report of one run, and the document that machines and all other reports read."""
+"""Report of one run, and the document that machines and all other reports read."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What one run came to.
+    """Report of one run.
 
     Attributes
     ----------
     declaration
-        What the implementation says about itself.
+        Declaration of the implementation.
     conventions
         The conventions under which it was graded.
     suite_version, suite_digest
@@ -42,22 +42,22 @@ class Report:
     environment
         Python, NumPy and platform of the harness.
     results
-        A result for each (case, dtype), but for those of families that are left out.
+        A result for each (case, dtype), without families that are left out.
     diagnosis
-        What explains the failures.
+        Diagnoses of the failures.
     left_out
         Family to the number of its cases, for the families of which nothing is offered.
     invocation
         How the implementation was reached.
     not_run
-        How many (case, dtype) have no result, where the run ended early; None where it ran to its end. What ended early
-        does not conform, whatever passed before.
+        How many (case, dtype) have no result, where the run ended early; None where it reached its end. Ended early, a
+        run does not conform, whatever passed before.
     ended_early
-        Why it did, where it did.
+        Why it ended early, where it did.
     probes
         How often the implementation was called again, to measure what it computes; None where it was not.
     could_be_declared
-        What could be declared so that most failures would be none; None where nothing is.
+        Declarations under which most failures would be none; None where there are none.
     """
 
     declaration: Declaration
@@ -86,7 +86,7 @@ class Report:
 
     @property
     def cases(self) -> int:
-        """How many cases were run, or tried."""
+        """Number of cases that were run, or tried."""
         return len({result.case.id for result in self.results})
 
     @cached_property
@@ -123,7 +123,7 @@ class Report:
         return summary if self.not_run is None else replace(summary, conformance="does not conform")
 
     def __repr__(self) -> str:
-        """Return what came of the run in three lines: who, of what, and by what; arrays are never printed."""
+        """Return the verdict in three lines: implementation, suite and environment; arrays are never printed."""
         from attnspec.reports import wording
         from attnspec.reports.entries import verdict
 

@@ -1,4 +1,4 @@
-"""The entries of a report.json: how results, diagnoses and summaries are written for machines."""
+"""Entries of a report.json: results, diagnoses and summaries as JSON types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST_GOT = 64 * 1024
 
 
 def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return what explains failures, as an entry of the report's ``diagnosis``."""
+    """Return a diagnosis, as an entry of the report's ``diagnosis``."""
     return {
         "operation": diagnosis.operation,
         "mistake": diagnosis.mistake,
@@ -75,7 +75,7 @@ def _undeclared(undeclared: Undeclared) -> dict[str, Any]:
 
 
 def declarations_to_json(declarations: Declarations) -> dict[str, Any]:
-    """Return what could be declared, as the report's ``could_be_declared``."""
+    """Return possible declarations, as the report's ``could_be_declared``."""
     return {
         "without": [*declarations.without],
         "conventions": dict(declarations.conventions),
@@ -98,15 +98,7 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
 
 
 def result_to_json(result: Result, *, outputs: bool = True) -> dict[str, Any]:
-    """Return one result, as an entry of the report's ``results``.
-
-    Parameters
-    ----------
-    result
-        The result.
-    outputs
-        Whether the entry holds what a wrong answer returned.
-    """
+    """Return one result, as an entry of the report's ``results``; `outputs`: with the arrays of a wrong answer."""
     verdict = result.verdict
     entry: dict[str, Any] = {
         "case": result.case.id,

@@ -1,4 +1,4 @@
-"""Single elements in words: what was expected, what came, and by how much more than the tolerance they differ."""
+"""Single elements in words: expected value, returned value, and their difference over the tolerance."""
 
 from __future__ import annotations
 
@@ -20,23 +20,9 @@ _COLUMNS = ("element", "expected", "got", "error", "tolerance", "error / toleran
 
 
 def elements_text(run: Run, got: Mapping[str, NDArray[Any]], *, most: int = ELEMENTS_SHOWN) -> str:
-    """Return the elements of what came back that tell most, a table for each output, the worst elements first.
+    """Return at most `most` elements of each output as a table, the worst first.
 
-    Outputs with wrong elements are shown; where there are none, the first one that is owed.
-
-    Parameters
-    ----------
-    run
-        What was asked.
-    got
-        What came back, by output.
-    most
-        How many elements of an output are shown.
-
-    Returns
-    -------
-    str
-        Lines; empty where nothing can be compared element by element.
+    Outputs with wrong elements are shown, or else the first expected one; empty where no elements can be compared.
     """
     expected = run.expected
     if not isinstance(expected, Values):
@@ -55,7 +41,7 @@ def _table(compared: Compared, most: int) -> list[str]:
     heading = f"{compared.name}: {f'{wrong} wrong' if wrong else 'none wrong'}, of {size:,} elements"
     if compared.ungraded:
         heading += f", {compared.ungraded:,} of them not graded"
-    # Infinite ratios are alike; among them, those that lie further off tell more.
+    # Infinite ratios are alike; among them, those that lie further off say more.
     further = np.nan_to_num(compared.error, nan=np.inf, posinf=np.inf)
     order = np.lexsort((np.arange(size), -further.ravel(), -compared.ratios.ravel()))
     graded = [int(place) for place in order if compared.ratios.item(int(place)) >= 0]

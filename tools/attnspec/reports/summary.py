@@ -1,4 +1,4 @@
-"""Counting what some results came to: statuses, clauses, numbers, and whether the implementation conforms."""
+"""Summary of results: statuses, clauses, numbers, and whether the implementation conforms."""
 
 from __future__ import annotations
 
@@ -18,25 +18,14 @@ Conformance = Literal["conforms", "conforms in part", "does not conform"]
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts and conformance, over all results or over one profile.
+    """Counts of (case, dtype) by status and conformance, over all results or over one profile or family.
 
-    Attributes
-    ----------
-    counts
-        Status to number of (case, dtype).
-    clauses_graded, clauses
-        How many clauses were graded by a passing case, and how many the selected cases exercise.
-    elements_graded, elements_not_graded
-        How many numbers were compared, and how many were not, because their tolerance says nothing or because the
-        declared conventions leave them open.
-    median
-        (Upper) median, over the results that were compared, of the median of error / tolerance in their first output.
-    fused, unfused
-        Of the results in half precision that passed the unfused grade: how many would pass the fused grade too, and
-        how many there are.
-    conformance
-        ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong;
-        ``does not conform``: something wrong, or nothing graded.
+    `clauses_graded` by a passing case, of all `clauses` of the selected cases. `elements_not_graded`: their tolerance
+    says nothing, or declared conventions leave them open. `median`: (upper) median of the results' median error /
+    tolerance in their first output. `fused` of the `unfused` passes in half precision would pass the fused grade too.
+
+    ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong; ``does
+    not conform``: something wrong, or nothing graded.
     """
 
     counts: Mapping[str, int]

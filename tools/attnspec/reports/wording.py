@@ -1,7 +1,7 @@
-"""Every sentence that a report says, built once, from names, numbers and strings.
+"""Sentences of reports, each built once, from names, numbers and strings.
 
-Which facts are told is for :mod:`.entries` and :mod:`.failures` to choose, and how they are laid out for each format.
-Nothing here is escaped or made harmless for a format, but for the name of an implementation.
+The choice of facts is for :mod:`.entries` and :mod:`.failures`, their layout for each format. Nothing here is escaped
+or made harmless for a format, but for the name of an implementation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORST_ERROR_IN_WORDS = "worst: error / tolerance; above 1 fails"
 CLAUSES_GRADED = "clauses graded"
 THE_CASE_EXERCISES = "The case exercises:"
 RUN_THE_FIRST_AGAIN = "To run the first one again:"
-"""What several reports share, or what stands alone on a line."""
+"""Shared by several reports, or alone on a line."""
 
 _FUNCTIONS_NAMED = 5
 
@@ -46,13 +46,13 @@ def counted(count: int, one: str, several: str | None = None) -> str:
 
 
 def more(count: int, what: str = "", *, held_by: str = "") -> str:
-    """Return that a list goes on, what it is a list of, and where to find it whole."""
+    """Return that a list goes on, its kind, and where to find it whole."""
     said = f"… and {count} more{what and f' {what}'}"
     return f"{said}; {held_by} has them all." if held_by else said
 
 
 def sentence(said: str) -> str:
-    """Return what was said with a full stop, unless it ends as a sentence does."""
+    """Return words with a full stop, unless they end as a sentence does."""
     return said if said.endswith((".", "!", "?", "…")) else f"{said}."
 
 
@@ -62,12 +62,12 @@ def names(shown: Sequence[str], count: int) -> str:
 
 
 def dtype_name(dtype: str) -> str:
-    """Return what a column for one dtype is called."""
+    """Return the title of a column for one dtype."""
     return "no floats" if dtype == ANY else dtype
 
 
 def without_floats(operation: str) -> str:
-    """Return what the row of an operation is called that has no dtype, beside others that have one."""
+    """Return the title of the row of an operation without dtypes, beside others that have one."""
     return f"{operation}, {dtype_name(ANY)}"
 
 
@@ -80,7 +80,7 @@ def all_right(operations: int, passed: int) -> str:
 
 
 def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
-    """Return which functions stand beside the operations in the user's own file and are none; None for none."""
+    """Return that functions beside the operations in the user's own file are not graded; None where there are none."""
     if not names:
         return None
     more = f" and {len(names) - _FUNCTIONS_NAMED} more" if len(names) > _FUNCTIONS_NAMED else ""
@@ -92,26 +92,19 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
 
 
 def function_unfit(reason: str) -> str:
-    """Return that a function is not graded that is called like an operation and cannot be called as one."""
+    """Return that a function with the name of an operation is not graded, since it cannot be called as one."""
     return f"Not graded: {reason}"
 
 
 def asked_in(layout: str | None) -> str | None:
-    """Return in which layout an implementation was asked; None where it was in the contract's own."""
+    """Return the layout in which an implementation was called; None for the contract's own."""
     return None if layout is None else f"It was asked in the layout {layout}."
 
 
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
-    """Return how many results a run lacks that ended early, and why; None where it reached its end.
+    """Return how many (case, dtype) an unfinished run lacks beside its `results`, and why, where the report says.
 
-    Parameters
-    ----------
-    not_run
-        How many (case, dtype) have no result; None for a run that reached its end.
-    results
-        How many have one.
-    ended_early
-        Why it ended early; None where the report does not say.
+    None where `not_run` is: the run reached its end.
     """
     if not_run is None:
         return None
@@ -131,20 +124,9 @@ def verdict(
     graded: tuple[int, int],
     not_run: int | None = None,
 ) -> str:
-    """Return what came of a run in one line.
+    """Return the verdict of a run in one line; `counts` are (case, dtype) by status, `graded` clauses of all clauses.
 
-    Parameters
-    ----------
-    name
-        Who was validated.
-    conformance
-        As in the report's summary.
-    counts
-        Status to number of (case, dtype).
-    graded
-        How many clauses were graded, and how many there are.
-    not_run
-        How many (case, dtype) have no result, where the run ended early.
+    `not_run` counts (case, dtype) without a result, where the run ended early.
     """
     passed, tried, wrong = _tally(counts)
     ungraded = f", {counts['ungraded']} ungraded" if counts.get("ungraded") else ""
@@ -162,12 +144,12 @@ def verdict(
 
 
 def family_verdict(family: str, conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
-    """Return what came of one family in one line; the parameters are those of `verdict`."""
+    """Return the verdict of one family in one line; the parameters are those of `verdict`."""
     return verdict(f"In {TITLES[family]}, it", conformance, counts, graded)
 
 
 def short_verdict(conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
-    """Return what came of a run in a few words; the parameters are those of `verdict`."""
+    """Return the verdict of a run in a few words; the parameters are those of `verdict`."""
     _, tried, wrong = _tally(counts)
     if conformance == "conforms in part":
         return f"{conformance}: {graded[0]} of {graded[1]} clauses"
@@ -184,15 +166,8 @@ def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
 def numbers_compared(graded: int, not_graded: int, median: float | None, fused: tuple[int, int] = (0, 0)) -> str | None:
     """Return how many numbers were compared and how close they came, without a full stop; None when none were.
 
-    Parameters
-    ----------
-    graded, not_graded
-        How many numbers were compared, and how many were not.
-    median
-        Median of error / tolerance.
-    fused
-        Of the passes in half precision that were graded unfused: how many would pass the fused grade too, and how
-        many there are.
+    `median` is of error / tolerance. `fused`: of the passes in half precision graded unfused, how many would pass the
+    fused grade too, and how many there are.
     """
     if not graded:
         return None
@@ -207,39 +182,29 @@ def numbers_compared(graded: int, not_graded: int, median: float | None, fused: 
 
 
 def made_by(version: str, digest: str, cases: int, environment: Mapping[str, str]) -> str:
-    """Return what made a report, without a full stop."""
+    """Return the makers of a report (suite, harness), without a full stop."""
     ran_on = ", ".join(f"{name} {value}" for name, value in environment.items())
     return f"attnspec {version}, suite {digest[:12]}, {cases} cases; {ran_on}"
 
 
 def of_another_suite(name: str, theirs: tuple[str, str], digest: str) -> str:
-    """Return why a page does not draw the cases of a report.
-
-    Parameters
-    ----------
-    name
-        Who was validated.
-    theirs
-        Version and digest of the suite of the report.
-    digest
-        Digest of the suite of the page.
-    """
+    """Return why a page does not draw a report's cases: its suite (`theirs`: version, digest) is not the page's."""
     return (
         f"{name} was validated against another suite (version {theirs[0]}, digest {theirs[1][:12]}) than the one that "
         f"made this page (digest {digest[:12]}): its inputs and certified values are left out."
     )
 
 
-# What was not graded.
+# Results not graded.
 
 ONE_DTYPE_ALONE = "Graded in float64 alone: declare under `dtypes` in which others it is called."
-"""For whoever declares no dtype: a kernel is wrong in the narrower ones first."""
+"""For implementations without declared dtypes: a kernel is wrong in the narrower ones first."""
 
 NUMBERS_ALONE = (
     "Numbers alone were graded, as they came in files: not whether a second call gives them again, nor whether inputs "
     "stay as they were, nor how inputs lie in memory."
 )
-"""What is said of answers to exported cases."""
+"""For answers to exported cases."""
 
 
 def family_left_out(family: str, cases: int) -> str:
@@ -248,7 +213,7 @@ def family_left_out(family: str, cases: int) -> str:
 
 
 def not_offered(operations: Iterable[str]) -> str:
-    """Return which operations are not offered."""
+    """Return the operations that are not offered."""
     return f"Not offered: {', '.join(operations)}."
 
 
@@ -258,16 +223,9 @@ def not_graded(count: int, reason: str) -> str:
 
 
 def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], room: int) -> str:
-    """Return what was not graded in one line: as many reasons as fit, each with its count, and how many more there are.
+    """Return the results not graded in one line of at most `room` characters: reasons with counts, and how many more.
 
-    Parameters
-    ----------
-    reasons
-        Reason to the number of results, the most frequent first.
-    left_out
-        The families of which nothing is offered.
-    room
-        How many characters the line may have.
+    `reasons` come with the most frequent first; `left_out` are the families of which nothing is offered.
     """
     told = [f"{count} ({reason})" for reason, count in reasons.items()]
     told += [f"all of {TITLES.get(family, family)}" for family in left_out]
@@ -283,7 +241,7 @@ def _and_more_reasons(count: int) -> str:
     return f" and {counted(count, 'more reason')}; see --verbose" if count else ""
 
 
-# What went wrong.
+# Failures.
 
 
 def went_wrong(count: int) -> str:
@@ -297,7 +255,7 @@ def ending(message: str, under: str | None) -> str:
 
 
 def ending_with_status(status: str, said: str) -> str:
-    """Return how a result ended, with its status where the words alone do not give it away."""
+    """Return how a result ended, with its status where the words alone do not show it."""
     return said if status in ("fail", "error") else f"{status}: {said}"
 
 
@@ -312,13 +270,13 @@ def diverging_step(first: str | None, agreeing: Sequence[str]) -> str | None:
 
 
 def worst_element(output: str, index: Sequence[int], numbers: Mapping[str, float | str]) -> str:
-    """Return which element is worst, with its numbers by name."""
+    """Return the worst element, with its numbers by name."""
     told = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:.9g}'}" for name, value in numbers.items())
     return f"Worst element {output}[{', '.join(map(str, index))}]: {told}"
 
 
 def graded_under(conventions: str) -> str:
-    """Return under which declared conventions a result was graded, as a line of its own."""
+    """Return the declared conventions under which a result was graded, as a line of its own."""
     return f"Graded under {conventions}"
 
 
@@ -351,7 +309,7 @@ def run_again(command: str) -> str:
     return f"Run it again: {command}"
 
 
-# What explains it.
+# Diagnoses.
 
 
 def share(operation: str, explains: int, of: int) -> str:
@@ -365,12 +323,12 @@ def no_known_mistake(operation: str, explains: int, of: int) -> str:
 
 
 def broken_by_check(clause: str, operation: str, explains: int, of: int) -> str:
-    """Return that a check says which clause is broken."""
+    """Return that a check shows a clause broken."""
     return f"In {share(operation, explains, of)}, what breaks is {clause_in_words(clause)}"
 
 
 def suspected(clauses: Sequence[str], operation: str, of: int) -> list[str]:
-    """Return which clauses the failures of an operation point at, a line each."""
+    """Return the clauses that failures of an operation point at, a line each."""
     failures = f"{counted(of, 'failure')} of {operation}, which no known mistake explains"
     first, *others = map(clause_in_words, clauses)
     if not others:
@@ -379,7 +337,7 @@ def suspected(clauses: Sequence[str], operation: str, of: int) -> list[str]:
 
 
 def measured(sentence: str, confirmed: int) -> str:
-    """Return what probes measured, and how many further failures it gives."""
+    """Return a measured law, and how many further failures it gives."""
     if not confirmed:
         return f"Measured: {sentence}"
     return f"Measured: {sentence} {counted(confirmed, 'more failure')} {'is' if confirmed == 1 else 'are'} just so."
@@ -404,7 +362,7 @@ def how_sure(certainty: str) -> str:
 
 
 def not_distinguished(others: Sequence[str]) -> str:
-    """Return which other mistakes that break the same clause give these results, too."""
+    """Return the other mistakes of the same clause that give these results, too."""
     return f"These results do not tell it from {', '.join(others)}, which {_break(others)} the same clause."
 
 
@@ -423,7 +381,7 @@ def partly_explained(candidate: Mapping[str, Any]) -> str:
 
 
 def would_pass(undeclared: Mapping[str, Any]) -> str:
-    """Return under which convention failures would be none, and how to declare it."""
+    """Return the convention under which failures would be none, and how to declare it."""
     declared = f"{undeclared['convention']}={undeclared['choice']}"
     where = f"in {' and '.join(undeclared['dtypes'])} " if undeclared["dtypes"] else ""
     passes, of = undeclared["passes"], undeclared["of"]
@@ -433,7 +391,7 @@ def would_pass(undeclared: Mapping[str, Any]) -> str:
 
 
 def broken_clause(clause: str) -> str:
-    """Return which clause a mistake breaks."""
+    """Return the clause that a mistake breaks."""
     return f"It breaks {clause}: {clause_text(clause)}"
 
 

@@ -1,4 +1,4 @@
-"""Reports: what a run came to, for people and for machines."""
+"""Formats of a report, for people and for machines."""
 
 from attnspec.reports.formats.console import print_report
 from attnspec.reports.formats.writing import check_writable, report_text, write_document, write_report

@@ -1,4 +1,4 @@
-"""The badge: what shields.io shows when it is pointed at this JSON (https://shields.io/badges/endpoint-badge)."""
+"""Badge: the JSON that shields.io shows when pointed at it (https://shields.io/badges/endpoint-badge)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ _COLOURS = {"conforms": "brightgreen", "conforms in part": "yellowgreen", "does 
 
 
 def badge(document: Mapping[str, Any]) -> str:
-    """Return a report.json as the JSON of an endpoint badge.
-
-    Parameters
-    ----------
-    document
-        A report, following ``spec/schemas/report.schema.json``.
-    """
+    """Return a report.json as the JSON of an endpoint badge."""
     summary = document["summary"]
     said = short_verdict(summary["conformance"], summary["statuses"], clauses_graded(summary))
     shown = {"schemaVersion": 1, "label": "attnspec", "message": said, "color": _COLOURS[summary["conformance"]]}

@@ -1,4 +1,4 @@
-"""The report on a terminal: a table, then each distinct problem, then what came of the run."""
+"""Report on a terminal: a table, then each distinct problem, then the verdict of the run."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _PROBLEMS_SHOWN = 5
-"""Problems that are told one by one: as many as somebody looks at in one go."""
+"""Problems that are shown one by one: as many as somebody looks at in one go."""
 
 _CASES_SHOWN = 3
 _UNBOUNDED = 1_000
 """Columns that no table needs, to find out how many it does."""
 
 _UNDECLARED = "float64"
-"""What is graded where no dtype is declared: whoever forgot the others learns it though all is right."""
+"""Dtype that is graded where none is declared: a reminder of the forgotten others, though all is right."""
 
 _COUNT_WIDTH = 4
 _INDENT = _COUNT_WIDTH + 2
@@ -48,19 +48,7 @@ _INDENT = _COUNT_WIDTH + 2
 
 
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
-    """Print a report.
-
-    Parameters
-    ----------
-    report
-        What to print.
-    console
-        Where to.
-    quiet
-        Print the one closing line alone.
-    verbose
-        Print all that is known of each problem, more cases, and each reason for which something was not graded.
-    """
+    """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
     if not quiet:
         _print_table(report, console, whole=verbose or not report.wrong)
         if report.wrong:
@@ -87,7 +75,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
 
 
 def _print_what_could_be_declared(report: Report, console: Console) -> None:
-    """Print what could be declared, each option in one piece, so that it can be copied from a narrow terminal."""
+    """Print the options that could be declared, each in one piece, so that it can be copied from a narrow terminal."""
     from rich.text import Text
 
     if report.could_be_declared is None:
@@ -99,19 +87,7 @@ def _print_what_could_be_declared(report: Report, console: Console) -> None:
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:
-    """Print problems, each with the number of its failures; the numbers add up to all failures.
-
-    Parameters
-    ----------
-    problems
-        What to print, at least one.
-    whole
-        The run that they are of.
-    console
-        Where to.
-    verbose
-        Print all that is known of each.
-    """
+    """Print at least one problem of a run, each with the number of its failures; the numbers add up to all failures."""
     told = problems if verbose else problems[:_PROBLEMS_SHOWN]
     others = problems[len(told) :]
     known: set[str] = set()
@@ -137,7 +113,7 @@ def _tried(report: Report) -> int:
 def _print_table(report: Report, console: Console, *, whole: bool) -> None:
     """Print a row for each operation: passed of tried in each dtype, and how close it came.
 
-    Where the table is not whole, it has the operations in which something is wrong alone, for the others are all right.
+    Where the table is not `whole`, it shows only the operations in which something is wrong.
     """
     from rich import box
     from rich.table import Table
@@ -200,17 +176,7 @@ def _worst(results: list[Result]) -> str:
 
 
 def print_counted(count: int, lines: Sequence[str], console: Console) -> None:
-    """Print a number, and beside it what it counts, the first line bold.
-
-    Parameters
-    ----------
-    count
-        The number.
-    lines
-        What it counts, at least one line.
-    console
-        Where to.
-    """
+    """Print a number, and beside it the lines that it counts, at least one, the first bold."""
     from rich.table import Table
     from rich.text import Text
 
@@ -224,17 +190,7 @@ def print_counted(count: int, lines: Sequence[str], console: Console) -> None:
 
 
 def _print_all_known(problem: Problem, console: Console, known: set[str]) -> None:
-    """Print all that is known of a problem, and more of its cases.
-
-    Parameters
-    ----------
-    problem
-        What to print.
-    console
-        Where to.
-    known
-        The clauses whose words were printed before: words are told once.
-    """
+    """Print all facts of a problem and more of its cases; the words of clauses in `known` are not repeated."""
     by_case = sorted(problem.results, key=lambda result: result.case.id != problem.telling.case.id)
     results = [result_to_json(result, outputs=False) for result in by_case]
     titles = {result.case.id: result.case.title for result in problem.results}
@@ -294,7 +250,7 @@ def _print_rules(failure: Failure, console: Console, known: set[str], *, indent:
 
 
 def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> None:
-    """Print what was not graded: in one line, or which operations are not offered and every other reason."""
+    """Print the results that were not graded: in one line, or the operations not offered and every other reason."""
     if not verbose:
         line = not_graded_line(report, console.width)
         if line is not None:
@@ -314,7 +270,7 @@ def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> Non
 
 
 def _closing(report: Report) -> list[str]:
-    """Return how many numbers were compared, and what came of each family where there are several."""
+    """Return how many numbers were compared, and the verdict of each family where there are several."""
     summary = report.summary
     compared = numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
     families = {family: summary_to_json(of_family) for family, of_family in report.by_family.items()}

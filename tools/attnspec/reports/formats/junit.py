@@ -28,13 +28,7 @@ _LONGEST_MESSAGE = 300
 
 
 def junit_xml(document: Mapping[str, Any]) -> str:
-    """Return a report.json as JUnit XML.
-
-    Parameters
-    ----------
-    document
-        A report, following ``spec/schemas/report.schema.json``.
-    """
+    """Return a report.json as JUnit XML."""
     by_profile: dict[str, list[Mapping[str, Any]]] = {}
     for result in document["results"]:
         by_profile.setdefault(profile_of(result), []).append(result)
@@ -96,7 +90,7 @@ def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
 def _add_outcome(
     case: Xml.Element, result: Mapping[str, Any], document: Mapping[str, Any], diagnosis: Sequence[str]
 ) -> None:
-    """Add nothing for a pass, else the one element that says what came of it."""
+    """Add nothing for a pass, else the one element for the outcome."""
     if result["status"] == "pass":
         return
     failure = failure_of([result])
@@ -112,7 +106,7 @@ def _add_outcome(
 
 
 def _facts(failure: Failure) -> list[str]:
-    """Return what is known of a wrong result beside its message, line by line."""
+    """Return the facts of a wrong result beside its message, line by line."""
     under = None if failure.under is None else wording.graded_under(failure.under)
     lines = [line for line in (failure.step, failure.worst, under) if line is not None]
     return [*lines, *(f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses)]

@@ -47,13 +47,7 @@ _BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters.
-
-    Parameters
-    ----------
-    document
-        A report, following ``spec/schemas/report.schema.json``.
-    """
+    """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters."""
     sign = _SIGNS[document["summary"]["conformance"]]
     head = [
         f"### {sign} {verdict(code(implementation_name(document)), document['summary'], document.get('not_run'))}",
@@ -122,7 +116,7 @@ def _cell(statuses: Sequence[str]) -> str:
 
 
 def _diagnosis(document: Mapping[str, Any]) -> list[str]:
-    """Return what explains the failures, an operation at a time."""
+    """Return the diagnosis of the failures, an operation at a time."""
     lines: list[str] = []
     for operation, results in by_operation(wrong_results(document)).items():
         lines += [f"**{prose(operation)}**: {wording.went_wrong(len(results))}", ""]

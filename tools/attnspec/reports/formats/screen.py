@@ -1,4 +1,4 @@
-"""A problem in a few lines, so that a run with several of them fits on a screen; and what was not graded in one."""
+"""Problem in a few lines, so that a run with several of them fits on a screen; and results not graded, in one line."""
 
 from __future__ import annotations
 
@@ -19,39 +19,27 @@ if TYPE_CHECKING:
     from attnspec.reports.report import Report
 
 _BEGINNING, _END = 140, 40
-"""Characters of a message that are told: numbers, or what an exception says first, and last the line that raised it."""
+"""Characters shown of a message: numbers or the beginning of an exception, and last the line that raised it."""
 
 
 _SPEAKING = ("error", "malformed")
-"""Statuses whose message says what is wrong."""
+"""Statuses whose message names the fault."""
 
 
 def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
-    """Return what is wrong, what to do, the clause, and the failure that shows it best.
-
-    Parameters
-    ----------
-    problem, whole, alone
-        As `cause_lines` takes them.
-    """
+    """Return fault, remedy, clause and the failure that shows it best; parameters as for `cause_lines`."""
     failure = failure_of([result_to_json(problem.telling, outputs=False)])
-    # What is told by how it ended has told that.
+    # A problem that is reported by its ending has shown that.
     ending = None if problem.kind == "ending" else _cropped(plain_text(failure.ending))
     case = filter(None, [problem_wording.such_as(failure.cases[0], failure.dtypes[0], ending), failure.step])
     return [*cause_lines(problem, whole, alone=alone), " ".join(map(_sentence, case))]
 
 
 def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
-    """Return what is wrong, what to do, and the clause.
+    """Return fault, remedy and clause of a problem, without the number of its failures.
 
-    Parameters
-    ----------
-    problem
-        What to tell; how many failures it has is for the caller to say.
-    whole
-        The run: an operation is named where there are several, dtypes are where the same cases are right in others.
-    alone
-        Whether there is no other problem, so that there is room for the words of clause and erratum.
+    `whole`: an operation is named where there are several, dtypes where the same cases are right in others. `alone`: no
+    other problem exists, so the words of clause and erratum fit.
     """
     entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
     first = entries[0] if entries else None
@@ -60,7 +48,7 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
     elif problem.kind == "ending":
         lines = [problem_wording.all_ended(failure.status, _cropped(plain_text(failure.ending)))]
-        # What was raised says more than any clause; a process that ended, or said nothing, says nothing by itself.
+        # An exception says more than any clause; a process that ended, or said nothing, says nothing by itself.
         if first is not None:
             lines += _undeclared(first, whole) if failure.status in _SPEAKING else _hints(first, whole)
     elif problem.kind == "unexplained" or first is None:
@@ -75,13 +63,13 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
 
 
 def worth_asking(problems: Sequence[Problem]) -> str:
-    """Return what `attnspec explain` says most about: a mistake or a clause, else a case."""
+    """Return the word that `attnspec explain` says most about: a mistake or a clause, else a case."""
     found = (points_at(diagnosis_to_json(entry)) for problem in problems for entry in problem.diagnosis)
     return next(filter(None, found), problems[0].telling.case.id)
 
 
 def not_graded_line(report: Report, room: int) -> str | None:
-    """Return what was not graded, in one line of at most `room` characters; None where all was."""
+    """Return the results not graded in one line of at most `room` characters; None where all were graded."""
     offered = report.declaration.operations
     missing = {result.case.operation for result in report.results if result.case.operation not in offered}
     of_operations = f"{wording.counted(len(missing), 'operation')} not offered"
@@ -96,7 +84,7 @@ def not_graded_line(report: Report, room: int) -> str | None:
 
 
 def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], whole: Whole, *, in_words: bool) -> list[str]:
-    """Return the mistake, or those that these results do not tell apart, with remedy, clause and erratum."""
+    """Return the mistake, or those that these results do not distinguish, with remedy, clause and erratum."""
     first, *others = entries
     errata = list(dict.fromkeys(entry["erratum"] for entry in entries if entry["erratum"] is not None))
     if in_words:
@@ -114,14 +102,14 @@ def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], whole: Whole,
 
 
 def _broken(problem: Problem, entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the clause in words where it is one, by their ids where there are several."""
+    """Return the clause in words where there is one, the ids where there are several."""
     if len(problem.clauses) == 1:
         return [wording.broken_clause(entries[0]["clause"])]
     return [problem_wording.breaks(problem.clauses, ())]
 
 
 def _hints(entry: Mapping[str, Any], whole: Whole) -> list[str]:
-    """Return what failures without a name point at."""
+    """Return the hints of failures without a name: conventions, suspects, mistakes in part alike."""
     suspected = [suspect["clause"] for suspect in entry["suspects"] if suspect["is_told"]]
     partly = [problem_wording.looks_in_part_like(candidate) for candidate in entry["candidates"]]
     return [
@@ -136,7 +124,7 @@ def _measured(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _undeclared(entry: Mapping[str, Any], whole: Whole) -> list[str]:
-    """Return the convention that is to be declared, unless it was told above all problems."""
+    """Return the convention to declare, unless it is reported above all problems."""
     undeclared = entry["undeclared"]
     if undeclared is None or undeclared["convention"] in whole.offered:
         return []

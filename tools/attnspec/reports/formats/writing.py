@@ -1,4 +1,4 @@
-"""Writing a report to a file: the format is read from the end of the file's name."""
+"""Writing a report to a file in the format of the file name's ending."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnspec.reports.report import Report
 
 BADGE = "badge.json"
-"""How the name of a badge ends; every other ``.json`` is a report.json."""
+"""Ending of a badge's file name; every other ``.json`` is a report.json."""
 
 
 def check_writable(path: Path) -> None:
@@ -27,31 +27,20 @@ def check_writable(path: Path) -> None:
 
 
 def write_report(report: Report, path: Path, suite: Suite | None = None) -> None:
-    """Write a report in the format that the end of the file's name says; see `write_document`."""
+    """Write a report in the format of the file name's ending; see `write_document`."""
     write_document(report_to_json(report), path, suite)
 
 
 def report_text(report: Report) -> str:
-    """Return report.json as text, for a place that is no file."""
+    """Return report.json as text, for output that is no file."""
     return canonical_json(report_to_json(report))
 
 
 def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None = None) -> None:
-    """Write a report.json in the format that the end of the file's name says.
+    """Write a report.json in the format of the file name's ending; `UsageError` if unknown or unwritable.
 
-    Parameters
-    ----------
-    document
-        A report, following ``spec/schemas/report.schema.json``.
-    path
-        ``.json`` gives report.json, ``badge.json`` a badge, ``.xml`` JUnit XML, ``.md`` Markdown, ``.html`` a page.
-    suite
-        The cases that were run, whose inputs a page shows; the shipped ones if None.
-
-    Raises
-    ------
-    UsageError
-        If there is no such format, or the file cannot be written after all.
+    ``.json`` gives report.json, ``badge.json`` a badge, ``.xml`` JUnit XML, ``.md`` Markdown, ``.html`` a page, which
+    shows the inputs of `suite`; None means the shipped one.
     """
     text = _renderer(path)(document, suite)
     try:

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: verdict, matrix, and pictures of what went wrong."""
+"""HTML report as one self-contained page: verdict, matrix, and pictures of failures."""
 
 from attnspec.reports.html.page import html_page
 

@@ -1,4 +1,4 @@
-"""What the page knows: a JSON document made of reports and of the golden suite."""
+"""Data of the page: a JSON document made of reports and of the golden suite."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case, Suite
 
 MOST_FAILING_CASES = 100
-"""How many failing cases are drawn; the others are told in words."""
+"""Failing cases that are drawn; the others are listed in words."""
 
 _LARGEST_PICTURES = 2_200_000
 _CHARACTERS_OF_A_NUMBER = 12
@@ -41,20 +41,10 @@ def page_data(
     detailed: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return everything that the page shows, as JSON types.
+    """Return all data of the page as JSON types, from sound report.json documents and their names on the page.
 
-    Parameters
-    ----------
-    documents
-        Sound report.json documents.
-    names
-        What each one is called on the page.
-    suite
-        The golden cases. What it says of a report that was made with another suite is left out.
-    detailed
-        Ids of further cases to draw, failing or not.
-    notes
-        Sentences for the top of the page.
+    Golden data of `suite` are left out for a report of another suite. `detailed` are ids of further cases to draw,
+    failing or not; `notes` are sentences for the top of the page.
     """
     known = [document["suite"]["digest"] == suite.digest for document in documents]
     ids = sorted({result["case"] for document in documents for result in document["results"]} | set(detailed))
@@ -105,7 +95,7 @@ def _strangers(
 
 
 def _numbers_alone(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """Return which documents are about answers in files, and what was not seen of them."""
+    """Return sentences on the documents that grade answers in files, and on the checks not made there."""
     return [
         f"{harmless(name, _LONGEST_NAME)}: {wording.NUMBERS_ALONE}"
         for document, name in zip(documents, names, strict=True)
@@ -132,9 +122,9 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one diagnosis, with the share explained; where no mistake is named, its sentence says what is known.
+    """Return one diagnosis, with the share explained; without a mistake, its sentence states the known facts.
 
-    Where a check alone says which clause is broken, its cases are those `of_clause`.
+    Where a check alone gives the broken clause, its cases are those `of_clause`.
     """
     share = wording.share(entry["operation"], entry["explains"], entry["of"])
     shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"sentence": entry["sentence"], "share": share}
@@ -144,7 +134,7 @@ def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _command(document: Mapping[str, Any]) -> list[str]:
-    """Return the words that validate it again, quoted: those before and those after what says which case."""
+    """Return the quoted words that validate it again: those before and those after the selected case."""
     return [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)]
 
 
@@ -207,7 +197,7 @@ def _drawn_cases(
     places: Mapping[str, int],
     detailed: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the pictures of the failing cases and of those asked for, cropped so that they fit into a page."""
+    """Return the pictures of failing and requested cases, cropped so that they fit into a page."""
     failing = _failing(documents)
     chosen = list(dict.fromkeys((*detailed, *failing[:MOST_FAILING_CASES])))
     results: dict[str, list[tuple[int, Mapping[str, Any]]]] = {case_id: [] for case_id in chosen}
@@ -245,7 +235,7 @@ def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _elements_drawn(cases: Iterable[Case], results: Iterable[Sequence[tuple[int, Mapping[str, Any]]]]) -> int:
-    """Return how many elements of each tensor can be drawn in a page that is not too large."""
+    """Return the number of elements of each tensor that can be drawn in a page that is not too large."""
     drawn = [math.prod(shape) for case in cases if not case.generated for shape in case.shapes.values()]
     compared = [
         math.prod(got["shape"])
@@ -270,7 +260,7 @@ def _drawn_case(
     most: int,
     arrays: dict[str, int],
 ) -> dict[str, Any]:
-    # Of a case that is sampled there is no picture: its tensors are too large, and what came is not kept.
+    # Of a case that is sampled there is no picture: its tensors are too large, and its outputs are not kept.
     if case is None or case.generated:
         return {"runs": []}
     pictures = Pictures(case, most)
@@ -304,7 +294,7 @@ _ARRAYS = ("values", "expected", "got", "error", "tolerance")
 
 
 def _shared(pictures: Sequence[Mapping[str, Any]], arrays: dict[str, int]) -> list[dict[str, Any]]:
-    """Return pictures whose arrays of numbers are replaced by places in a list that holds each array once."""
+    """Return pictures with arrays of numbers replaced by indices into a list that holds each array once."""
     replaced: list[dict[str, Any]] = []
     for picture in pictures:
         entry = dict(picture)

@@ -1,4 +1,4 @@
-"""What the page explains in its own words: the clauses, mistakes and errata that its results name."""
+"""Glossary of the page: the clauses, mistakes and errata that its results name."""
 
 from __future__ import annotations
 
@@ -19,20 +19,13 @@ _LEADS_TO = (
     (re.compile(r"arXiv:(\d{4}\.\d{4,5}(?:v\d+)?)"), "https://arxiv.org/abs/{1}"),
     (re.compile(r"([\w.-]+/[\w.-]+)#(\d+)"), "https://github.com/{1}/issues/{2}"),
 )
-"""How a source is written that can be opened, and its address."""
+"""Pattern of a source that can be opened, and its address."""
 
 
 def glossary(documents: Sequence[Mapping[str, Any]], suite: Suite, detailed: Sequence[str]) -> dict[str, Any]:
-    """Return clauses, mistakes and errata by id, and the titles of the spec pages on which the clauses stand.
+    """Return clauses, mistakes and errata by id, and titles of the spec pages on which the clauses stand.
 
-    Parameters
-    ----------
-    documents
-        Sound report.json documents.
-    suite
-        The golden cases, which name the mistakes that they are there to catch.
-    detailed
-        Ids of further cases to draw.
+    `suite` names the mistakes that its cases are there to catch; `detailed` holds ids of further cases to draw.
     """
     results = [result for document in documents for result in document["results"]]
     diagnoses = [entry for document in documents for entry in document["diagnosis"]]
@@ -57,12 +50,12 @@ def glossary(documents: Sequence[Mapping[str, Any]], suite: Suite, detailed: Seq
 
 
 def sources(words: Iterable[str]) -> list[list[str | None]]:
-    """Return what a case or a mistake was made from, each with the address that it leads to or None."""
+    """Return the sources of a case or a mistake, each with its address or None."""
     return [[text, _address(text)] for text in words]
 
 
 def _address(text: str) -> str | None:
-    """Return where a source leads: an address of the web, a paper on arXiv, or an issue on GitHub."""
+    """Return the address of a source: on the web, a paper on arXiv, or an issue on GitHub."""
     for written, address in _LEADS_TO:
         if match := written.fullmatch(text):
             return address.format(match[0], *match.groups())
@@ -77,7 +70,7 @@ def _named(what: str, results: Iterable[Mapping[str, Any]], cases: Iterable[Case
 def _mistakes(diagnoses: Iterable[Mapping[str, Any]], cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
     """Return the mistakes that a diagnosis weighs or that a case which went wrong is there to catch, by id.
 
-    What a report of another version calls a mistake, and the catalogue does not know, is left out.
+    Mistakes of a report of another version that the catalogue does not know are left out.
     """
     named = {target for case in cases for target in case.targets}
     for entry in diagnoses:

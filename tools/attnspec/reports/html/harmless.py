@@ -1,4 +1,4 @@
-"""Making text of strangers harmless: visible where it would act, short where it would flood, and quoted for a page."""
+"""Harmless text of strangers: visible where it would act, short where it would flood, and quoted for a page."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ _LONGEST = 4000
 
 
 def harmless(text: str, longest: int = _LONGEST) -> str:
-    """Return text in which control, direction and surrogate characters are spelt out, cut where it is too long.
-
-    Parameters
-    ----------
-    text
-        Anything.
-    longest
-        How many of its characters are kept; what was cut is counted at the end.
-    """
+    """Return text with control, direction and surrogate characters spelt out, cut at `longest`, the rest counted."""
     kept = _ACTIVE.sub(lambda match: f"⟨{ord(match[0]):04X}⟩", text[:longest])
     cut = len(text) - longest
     return f"{kept} … ({cut:,} more characters)" if cut > 0 else kept

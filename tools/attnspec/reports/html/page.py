@@ -1,4 +1,4 @@
-"""Putting the page together: one file, one template, no request to anywhere."""
+"""HTML page of a report: one file, one template, no request to anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Suite
 
 MOST_DETAILED = 20
-"""How many cases may be asked for beside the failing ones."""
+"""Cases that may be asked for beside the failing ones."""
 
 _HERE = Path(__file__).parent
 _SCRIPTS = (
@@ -42,30 +42,10 @@ def html_page(
     detailed: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the page for one report or for several side by side.
+    """Return the HTML page for one report or several; it needs no other file and executes none of its data.
 
-    Parameters
-    ----------
-    documents
-        Documents that follow ``spec/schemas/report.schema.json``, one an implementation.
-    names
-        What each implementation is called on the page.
-    suite
-        The golden cases, all of them.
-    detailed
-        Ids of further cases to draw with inputs and certified values, beside those that fail; at most 20.
-    notes
-        Sentences for the top of the page, such as which report could not be read.
-
-    Returns
-    -------
-    str
-        A whole HTML document that needs no other file and no network, and that executes nothing of its data.
-
-    Raises
-    ------
-    UsageError
-        If there are too many `detailed` cases, or one does not exist.
+    `suite` holds all golden cases. `detailed` are ids of at most 20 further cases to draw, else or if unknown
+    `UsageError`; `notes` are sentences for the top of the page.
     """
     if len(detailed) > MOST_DETAILED:
         raise UsageError(f"The page draws at most {MOST_DETAILED} further cases; {len(detailed)} are asked for.")

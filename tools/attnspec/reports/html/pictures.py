@@ -1,4 +1,4 @@
-"""The numbers behind the pictures of one case: inputs, what is owed, what came back, and who may attend whom."""
+"""Numbers behind the pictures of one case: inputs, expected and returned outputs, and attended keys."""
 
 from __future__ import annotations
 
@@ -31,15 +31,7 @@ _WHERE_NOTHING_IS_OWED = str.maketrans("rw", "ad")
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a tensor that is drawn.
-
-    Attributes
-    ----------
-    shape
-        Shape of the whole tensor.
-    offsets, lengths
-        Where the part begins and how far it goes, along each axis.
-    """
+    """Part of a tensor that is drawn: `offsets` and `lengths` along each axis of the whole `shape`."""
 
     shape: tuple[int, ...]
     offsets: tuple[int, ...]
@@ -63,16 +55,7 @@ def window_round(
 ) -> Window:
     """Return a part of at most `most` elements that holds the element `centre`, halving the longest axis in turn.
 
-    Parameters
-    ----------
-    shape
-        Shape of the tensor.
-    centre
-        Indices of an element; too few are filled up with 0.
-    most
-        How many elements may be drawn.
-    within
-        Offsets and lengths of the part that is known at all; everything if None.
+    Too few indices in `centre` are filled up with 0. `within` holds offsets and lengths of the known part; None: all.
     """
     offsets, lengths = map(list, within or ([0] * len(shape), shape))
     while math.prod(lengths) > max(most, 1):
@@ -85,15 +68,7 @@ def window_round(
 
 
 class Pictures:
-    """Everything drawn for one case.
-
-    Parameters
-    ----------
-    case
-        The case.
-    most
-        How many elements of a tensor are drawn at most; a larger tensor is cropped round the worst element.
-    """
+    """Pictures of one case, of at most `most` elements a tensor; a larger one is cropped round the worst element."""
 
     def __init__(self, case: Case, most: int) -> None:
         self._case = case
@@ -103,13 +78,13 @@ class Pictures:
         self._attendable, self._attended_axis = family.attendable(case), family.attended_axis
 
     def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-        """Return the inputs in the order of the contract, cropped round what the worst element came from."""
+        """Return the inputs in the order of the contract, cropped round the origin of the worst element."""
         given = self._case.inputs
         names = [name for name in self._operation.arguments if name in given]
         return [self._grid(name, given[name], self._centre(name, given[name].ndim, worst)) for name in names]
 
     def owed(self) -> list[dict[str, Any]]:
-        """Return the golden outputs of a case of which nothing that came back is known."""
+        """Return the golden outputs of a case without a kept answer."""
         runs = self._case.runs
         dtype = "float64" if "float64" in runs else runs[0]
         outputs = self._case.golden(dtype)
@@ -120,7 +95,7 @@ class Pictures:
         return drawn
 
     def compared(self, dtype: str, result: Mapping[str, Any], conventions: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return what is owed and what came back in one dtype, held against each other, output by output."""
+        """Return expected and returned outputs in one dtype, held against each other, output by output."""
         got = {name: decoded for name, entry in result.get("got", {}).items() if (decoded := decode(entry))}
         run = self._run(dtype, conventions)
         expected = run.expected if run is not None and isinstance(run.expected, Values) else None
@@ -150,13 +125,13 @@ class Pictures:
         return drawn
 
     def alone(self, name: str, part: tuple[Window, NDArray[Any]]) -> dict[str, Any]:
-        """Return an output that came back and that cannot be held against anything."""
+        """Return an output that came back and that cannot be compared with anything."""
         known, values = part
         window = window_round(known.shape, known.offsets, self._most, (known.offsets, known.lengths))
         return self._output(name, window, got=_inside(window, known, values))
 
     def attended(self) -> dict[str, Any] | None:
-        """Return which key each query may attend, or None where the case is not about that."""
+        """Return the keys that each query may attend, or None where the case is not about that."""
         attendable = self._attendable
         if attendable is None or not attendable.size:
             return None
@@ -165,7 +140,7 @@ class Pictures:
         return {**self._axes(over_attended, window), "attendable": bits(window.cut(attendable))}
 
     def _beside(self, name: str, part: tuple[Window, NDArray[Any]], run: Run) -> dict[str, Any]:
-        """Return an output that the case does not store, held against what float64 arithmetic gives for it."""
+        """Return an output that the case does not store, compared with its float64 computation."""
         assert run.bound is not None
         try:
             value = np.asarray(run.bound.of(name, run.place).value)
@@ -188,12 +163,12 @@ class Pictures:
         expected: Values,
         hatching: NDArray[np.bool_] | None,
     ) -> dict[str, Any]:
-        """Return an output that is held against values; what is said of its elements is what the verdict is made of."""
+        """Return an output compared with values; its verdict is made of the same facts on its elements."""
         assert run.bound is not None
         known, values = part
         owed = np.asarray(expected.outputs[name]).astype(np.float64)
         if name in expected.sample:
-            # What is not stored is shown as it is computed.
+            # An output that is not stored is shown as it is computed.
             stored = np.zeros(owed.size, np.bool_)
             stored[expected.sample[name]] = True
             owed = np.where(stored.reshape(owed.shape), owed, run.bound.of(name, run.place).value)
@@ -235,7 +210,7 @@ class Pictures:
         }
 
     def _is_over_attended(self, name: str) -> bool:
-        """Tell whether an output has an element for each key, or whatever else may be attended."""
+        """Return whether an output has an element for each key, or whatever else may be attended."""
         return self._operation.axes[name][-1:] == (self._attended_axis,)
 
     def _excluded(self, name: str, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -259,7 +234,7 @@ class Pictures:
         }
 
     def _centre(self, name: str, rank: int, worst: Mapping[str, Any] | None) -> list[int]:
-        """Return the indices of the element of an input that stands where the worst one does, axis by axis."""
+        """Return the indices of an input's element at the position of the worst one, axis by axis."""
         if worst is None:
             return []
         index = worst["index"]
@@ -285,7 +260,7 @@ def axes_of(operation: Operation, name: str, rank: int) -> list[str]:
 
 
 def decode(got: Mapping[str, Any]) -> tuple[Window, NDArray[Any]] | None:
-    """Return a returned tensor as report.json holds it, and which part it is; None if it contradicts itself."""
+    """Return window and array of a returned tensor in report.json; None if it contradicts itself."""
     shape = tuple(got["shape"])
     crop = got["crop"] or {"offsets": [0] * len(shape), "shape": shape}
     offsets, lengths = tuple(crop["offsets"]), tuple(crop["shape"])
