@@ -26,32 +26,13 @@ _COUNTS = ("golden/index.json", "tools/attnspec/**/*.py", "reference_impl/**/*.p
 
 
 def is_due(name: str) -> bool:
-    """Tell whether something is to be tried now.
-
-    Parameters
-    ----------
-    name
-        What it is called, such as the id of a case.
-
-    Raises
-    ------
-    UsageError
-        If the number of shares is none.
-    """
+    """Check whether something, by name, is to be tried now; `UsageError` where the number of shares is none."""
     shares = _shares()
     return shares == 1 or _weight(name) % shares == 0
 
 
 def selection(names: Iterable[str], count: int) -> frozenset[str]:
-    """Return as many of some names as are to be tried in any case, others with every change of cases or code.
-
-    Parameters
-    ----------
-    names
-        All of them.
-    count
-        How many are tried, or all where there are no more.
-    """
+    """Select `count` of some names, all where there are no more; others with every change of cases or code."""
     return frozenset(sorted(names, key=_weight)[:count])
 
 

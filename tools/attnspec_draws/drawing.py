@@ -45,8 +45,7 @@ _SOURCE = {"section": "drawn as spec/draws.md says"}
 
 _FAR = 0.125
 _NOISE = 2.0**-30
-"""Of the largest number of an output, how much it must change at some place: no tolerance of float32 is as wide. And of
-the largest number of all outputs, for one that is 0 but for rounding."""
+"""Least change, beyond any float32 tolerance, relative to an output's largest number; to all outputs' for a 0 one."""
 
 _CHECKS = next(iter(settling(Settles.REFUSALS)))
 _STRICT = (_CHECKS, CHOICES[_CHECKS][0])
@@ -61,11 +60,8 @@ def drawable() -> tuple[str, ...]:
 def drawn_of(recipe: Recipe) -> Drawn:
     """Draw the inputs of a case, without its answers.
 
-    Raises
-    ------
-    UsageError
-        If cases of the operation cannot be drawn, an axis of the recipe is none of it, what it leaves out is nothing
-        that is drawn, or its lengths make a case that is too large.
+    `UsageError` where the operation cannot be drawn, an axis or a word left out is unknown to it, or the case is too
+    large.
     """
     case_generator = random_cases_of(recipe.operation).case_generators.get(recipe.operation)
     if case_generator is None:
@@ -137,30 +133,12 @@ def _check_left_out(recipe: Recipe, case_generator: CaseGenerator) -> None:
 
 
 def draw(recipe: Recipe) -> Case:
-    """Draw a case: its inputs, and as its answers what the reference gives for them in float64.
-
-    Parameters
-    ----------
-    recipe
-        What makes it.
-
-    Raises
-    ------
-    UsageError
-        If cases of the operation cannot be drawn, an axis of the recipe is none of it, or its lengths make a case that
-        is too large.
-    """
+    """Draw a case: its inputs, and the reference's answers to them in float64; raises as `drawn_of`."""
     return case_of(recipe, drawn_of(recipe))
 
 
 def case_of_text(text: str) -> Case:
-    """Draw the case that a text names.
-
-    Raises
-    ------
-    UsageError
-        If it names none, or as `draw` raises it.
-    """
+    """Draw the case that a text names; `UsageError` where it names none, or as `draw`."""
     return draw(recipe_from_text(text))
 
 

@@ -89,10 +89,7 @@ def scaled_dot_product_attention(
 ) -> dict[str, NDArray[Any]]:
     """Run ``jax.nn.dot_product_attention`` on (B, H, S, E) and return `output` and `logsumexp`.
 
-    Raises
-    ------
-    Unsupported
-        For values of another width than the keys, and for a product that JAX does not compile on a CPU.
+    `Unsupported` for values of another width than the keys, and for a product that JAX does not compile on a CPU.
     """
     arrays, options = _as_jax_takes_them(
         query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
@@ -117,13 +114,7 @@ def scaled_dot_product_attention_backward(
     scale: float | None = None,
     window: Sequence[int | None] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`.
-
-    Raises
-    ------
-    Unsupported
-        As forwards.
-    """
+    """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`; raises as forwards."""
     arrays, options = _as_jax_takes_them(
         query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
     )

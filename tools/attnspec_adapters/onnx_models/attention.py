@@ -29,18 +29,10 @@ STEPS = {"scores": 0, "logits": 2, "weights": 3}
 
 @dataclass(frozen=True)
 class AttentionModel:
-    """What one model of ``Attention`` is made for; everything that is not a shape.
+    """Model of ``Attention``: everything that is not a shape.
 
-    Attributes
-    ----------
-    opset
-        Version of the operator set.
-    inputs
-        The contract's names of the inputs with their dtypes.
-    attributes
-        The operator's attributes.
-    step
-        The name in :data:`STEPS` that it returns beside the output.
+    `inputs` has dtypes by the contract's names; `step` is the name in :data:`STEPS` of what is returned beside the
+    output.
     """
 
     opset: int
@@ -66,23 +58,10 @@ def run_attention(
     window: Sequence[int | None] | None = None,
     steps: Sequence[str],
 ) -> dict[str, NDArray[Any]]:
-    """Run ``Attention`` on a case, once for each step, and return the output, the steps and what is present.
+    """Run ``Attention`` on a case, once for each of `steps`, and return the output, the steps and what is present.
 
-    Parameters
-    ----------
-    run
-        Runs a serialized model on inputs.
-    inputs
-        The case's tensors, by the contract's names, those in :data:`INPUTS`; None for one that it does not state.
-    is_causal, causal_alignment, scale, softcap, window
-        As in the contract.
-    steps
-        Names in :data:`STEPS` to return beside the output.
-
-    Raises
-    ------
-    Unsupported
-        For what the operator cannot express.
+    `run` takes a serialized model and inputs; `inputs` has tensors by the names in :data:`INPUTS`, None for one not
+    stated; `Unsupported` for what the operator cannot express.
     """
     fed = {name: array for name, array in inputs.items() if array is not None}
     if is_causal or window is not None:

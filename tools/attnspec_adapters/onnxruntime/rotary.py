@@ -30,11 +30,5 @@ conventions: Mapping[str, str] = {}
 
 
 def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairing: str = "half") -> NDArray[Any]:
-    """Run ``RotaryEmbedding`` on (B, H, S, E).
-
-    Raises
-    ------
-    ValueError
-        The pairing is none of the two that the operator's attribute has.
-    """
+    """Run ``RotaryEmbedding`` on (B, H, S, E); `ValueError` for a pairing that the operator does not have."""
     return rotate(run_model, x, cos, sin, pairing)

@@ -25,15 +25,7 @@ _MOST_STEPS = 300
 
 
 class Completed(NamedTuple):
-    """The rows of a table and what they cannot hold.
-
-    Attributes
-    ----------
-    rows
-        The rows that were given and those that were appended, each factor to level.
-    impossible
-        Pairs of levels that no row may hold.
-    """
+    """Rows of a table, given and appended, each factor to level, and the pairs of levels that no row may hold."""
 
     rows: tuple[Mapping[str, str], ...]
     impossible: tuple[Pair, ...]
@@ -57,14 +49,7 @@ def completed(
 ) -> Completed:
     """Append rows until every two levels meet that may.
 
-    Parameters
-    ----------
-    factors
-        The factors.
-    allowed
-        Tells whether a row, or a part of one, may be. What is added to a part that may not be does not redeem it.
-    rows
-        The rows that there are.
+    `allowed` takes a row, or a part of one; an addition to a part that may not be does not redeem it.
     """
     greedy = _Greedy(factors, allowed)
     for row in rows:
@@ -85,7 +70,7 @@ def completed(
 
 
 class _Greedy:
-    """The pairs that no row holds yet, and how a row is made that holds many of them.
+    """Greedy choice of rows that hold many of the pairs that no row holds yet.
 
     Sets of choices are integers with a bit for each choice, because a row looks at some thousand of them.
     """

@@ -17,17 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one module.
+    """Mutant: one change of one module, named below ``attnspec_reference``, with its changed source.
 
-    Attributes
-    ----------
-    id
-        ``module.function: before -> after``, the module without its family, with ``#2`` behind it where a function
-        holds the same text twice. It stays the same while other functions change.
-    module
-        The module below ``attnspec_reference``, such as ``attention.softmax``.
-    source
-        The module's source with the change in it.
+    The `id` is ``module.function: before -> after``, the module without its family, with ``#2`` behind it where a
+    function holds the same text twice. It stays the same while other functions change.
     """
 
     id: str

@@ -67,14 +67,9 @@ def _is_of(kept: _Kept | None, digest: str) -> bool:
 
 
 class Cache:
-    """A folder with a file for each mistake and each control.
+    """Cache of findings: a folder with a file for each mistake and each control, made when there is something to keep.
 
-    Parameters
-    ----------
-    folder
-        The folder; it is made when there is something to keep.
-    of_part
-        Whether only a part of the cases is run. What depends on earlier calls is then neither read nor kept.
+    With `of_part`, only a part of the cases is run: findings that depend on earlier calls are neither read nor kept.
     """
 
     def __init__(self, folder: Path = FOLDER, *, of_part: bool = False) -> None:

@@ -33,16 +33,9 @@ class _Known(NamedTuple):
 
 
 class RightAnswers:
-    """What the reference answers to runs of one operation, each graded once.
+    """Right answers of the reference to prepared runs of one operation, each graded once.
 
     A mistake shows in few cases; in all others it answers as the reference does, and the verdict is the same.
-
-    Parameters
-    ----------
-    runs
-        Prepared runs, all of one operation.
-    suite
-        Their cases.
     """
 
     def __init__(self, runs: Sequence[Run], suite: Suite) -> None:

@@ -44,7 +44,7 @@ def remembers(subject: Subject) -> bool:
 def implementation_of(subject: Subject) -> Implementation:
     """Return an implementation that has not been called yet: it offers the subject's operation in every dtype.
 
-    What can be made in some layouts alone is asked in the first of them.
+    A subject for some layouts alone is called in the first of them.
     """
     begin = subject.begin if isinstance(subject, Mistake) else None
     function = subject.function if begin is None else begin()

@@ -27,21 +27,9 @@ _FEW = 64
 def computed_texts(
     cases: Sequence[AuthoredCase], progress: Callable[[], None] | None = None, *, cached: bool = True
 ) -> dict[str, str]:
-    """Return id to golden text, computed anew.
+    """Compute golden texts anew, by id; `cached` takes rows of sampled cases that were certified before.
 
-    Parameters
-    ----------
-    cases
-        The cases.
-    progress
-        Called once a case.
-    cached
-        Whether rows of sampled cases that were certified before are taken as they are.
-
-    Raises
-    ------
-    RecipeError
-        If a case contradicts itself; of several, the first one of `cases` that was met.
+    `progress` is called once a case; `RecipeError` where a case contradicts itself, for the first of several met.
     """
     workers = min(_processors(), len(cases))
     if workers < 2 or (len(cases) <= _FEW and not any(map(_takes_long, cases))):

@@ -21,29 +21,18 @@ PART = 3 * VARIED
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
 
 BEGINNING = (1, 4, PART - 5)
-"""Draws of the first parts of each kind: few draws, or little time, shall reach all kinds. After them, as after each
-part that follows, no draw is parted from the one whose shapes it has: the same process asks for both."""
+"""Draws of the first parts of each kind, so that few draws, or little time, reach all kinds.
+
+Here as in later parts, a draw and the one whose shapes it has stay together: the same process asks for both.
+"""
 
 
 @dataclass(frozen=True)
 class Sought:
-    """What a campaign is to draw.
+    """Draws sought by a campaign; `UsageError` where the seed is no word that a recipe can name.
 
-    Attributes
-    ----------
-    seed
-        The word that it is drawn by.
-    operations
-        Operations to draw; those that are offered if empty.
-    sizes
-        ``elements`` and ``longest``, as `Limits` has them; as usual where one is missing.
-    without
-        What draws leave out, beside what the target does not offer.
-
-    Raises
-    ------
-    UsageError
-        If the seed is no word that a recipe can name.
+    No `operations` means all that are offered; `sizes` may hold ``elements`` and ``longest`` of `Limits`; `without`
+    adds to what the target does not offer.
     """
 
     seed: str
@@ -73,15 +62,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Part:
-    """Some draws of a kind, by their numbers.
-
-    Attributes
-    ----------
-    kind, seed
-        Which draws.
-    first, count
-        Their numbers: as many draws as numbers.
-    """
+    """Part of a campaign: `count` draws of a kind, numbered from `first`."""
 
     kind: Kind
     seed: str
@@ -123,17 +104,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """All draws of a campaign.
-
-    Attributes
-    ----------
-    seed
-        The word that they are drawn by.
-    kinds
-        What is drawn, in turn.
-    cases
-        How many draws there are in all; None for as many as there is time for.
-    """
+    """Plan of all draws of a campaign, its kinds in turn; `cases` is None for as many as there is time for."""
 
     seed: str
     kinds: tuple[Kind, ...]
@@ -182,12 +153,6 @@ def _read_key(key: str) -> tuple[str, int, int]:
 
 
 def plan_from_lines(seed: str, lines: list[str], cases: int | None) -> Plan:
-    """Read the plan that `Plan.as_lines` wrote.
-
-    Raises
-    ------
-    UsageError
-        If one of the lines is no recipe.
-    """
+    """Read the plan that `Plan.as_lines` wrote; `UsageError` where a line is no recipe."""
     recipes = [recipe_from_text(line) for line in lines]
     return Plan(seed, tuple(Kind(recipe.operation, recipe.limits) for recipe in recipes), cases)

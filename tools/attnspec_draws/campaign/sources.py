@@ -18,13 +18,9 @@ if TYPE_CHECKING:
 
 
 def digests(target: Target) -> dict[str, str]:
-    """Return the digest of each file that is a target's own, by its name.
+    """Return the digest of each file that is a target's own, by name; a library has none.
 
-    Parameters
-    ----------
-    target
-        Of a file or a module, its own files are that one, and what it imports from the same folder; of a program, those
-        that its words name. A library has none.
+    Of a file or module: itself, and its imports from the same folder; of a program: the files that its words name.
     """
     if target.command is not None:
         found = [Path(word) for word in _words(target.command)]

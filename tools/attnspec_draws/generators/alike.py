@@ -30,23 +30,9 @@ def make_alike(
     limits: Limits,
     whole: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
-    """Make all numbers of some inputs alike, each by itself, and mostly of none.
+    """Make all numbers of some inputs `names` alike, in place, and return the feature's word; for most draws nothing.
 
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    inputs
-        What is called with, which is changed.
-    names
-        The inputs that may be changed, of which a draw may lack some.
-    whole
-        Of lengths, how many there are of what they count.
-
-    Returns
-    -------
-    tuple
-        The word for what was done, which can be left out.
+    `whole` has, for lengths, how many there are of what they count.
     """
     done = False
     for name in names:

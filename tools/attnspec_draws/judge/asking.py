@@ -48,20 +48,9 @@ Follower = Callable[[str], None]
 
 
 class Asking:
-    """What a candidate was asked, and what came of it.
+    """Calls made to a candidate so far, and their outcome; `follow` receives the progress.
 
-    Parameters
-    ----------
-    implementation
-        The candidate.
-    conventions
-        Conventions that its answers are held to.
-    conditions
-        Under what it runs.
-    seed
-        The word that all is drawn by.
-    follow
-        Told how far it is.
+    The seed is the word that all is drawn by, the conventions those that answers are graded by.
     """
 
     def __init__(

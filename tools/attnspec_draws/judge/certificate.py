@@ -21,24 +21,15 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.telling_apart import DrawTold
 
 DRAWS = 64
-"""How many draws a set should have: of sets of attention with so many, 40 of 40 were complete in float32, and 38 of 40
-in bfloat16 (spec/studies/impostors.md)."""
+"""Draws a set: 40 of 40 of attention were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
 
 
 @dataclass(frozen=True)
 class TrivialAnswerTold:
-    """What a set of draws says of one impostor.
+    """Trivial answer against a set of draws: how many tell it apart, leave it open or have the same answer.
 
-    Attributes
-    ----------
-    name, sentence
-        Its name, and what it answers with.
-    told_apart, undecided, the_same
-        How many draws tell it apart, leave it open, or have the same answer. The others say nothing of it.
-    best_ratio
-        The largest error / tolerance.
-    first
-        The first draw that tells it apart; None where none does.
+    The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that tells
+    it apart; None where none does.
     """
 
     name: str
@@ -57,20 +48,9 @@ class TrivialAnswerTold:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a set of draws of one operation in one dtype is worth.
+    """Certificate of a set of draws of one operation in one dtype: its power to tell trivial answers from right ones.
 
-    Attributes
-    ----------
-    operation, dtype
-        What was drawn.
-    draws
-        How many draws count.
-    left_out
-        The draws that do not, because too many of their elements are not graded, or there are none.
-    graded_share
-        Which share of the elements of the draws that count is graded.
-    impostors
-        What they say of each impostor.
+    Draws are left out where too few of their elements are graded, or there are none; `graded_share` is of the others.
     """
 
     operation: str
@@ -151,15 +131,7 @@ def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
 
 
 def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certificate:
-    """Return what draws are worth, from what each says.
-
-    Parameters
-    ----------
-    operation, dtype
-        What was drawn.
-    told
-        What each draw says of every impostor, in their order.
-    """
+    """Certify draws, from what each says of every trivial answer, in their order."""
     counting = [each for each in told if each.counts]
     owed = sum(each.owed for each in counting)
     graded = sum(each.graded for each in counting)
@@ -175,22 +147,10 @@ def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certifi
 def certify(
     recipes: Sequence[Recipe], conventions: Mapping[str, str], *, outputs: Collection[str] | None = None
 ) -> Certificate:
-    """Draw a set of cases, and return what it is worth.
+    """Draw a set of cases of one operation in one dtype, and return its certificate.
 
-    Parameters
-    ----------
-    recipes
-        What makes each draw; all are of one operation, in one dtype. The answer to one is what was right before the
-        next.
-    conventions
-        Conventions that the implementation follows, where they are not the normative ones.
-    outputs
-        The outputs that are looked at; those that every implementation owes where none are named.
-
-    Raises
-    ------
-    UsageError
-        If there are no recipes, they are of several operations or dtypes, or cases of them cannot be drawn.
+    A draw's answer to repeat is what was right before it. `outputs` None means those that are always expected.
+    `UsageError` where there are no recipes, several operations or dtypes, or cases cannot be drawn.
     """
     kinds = sorted({(recipe.operation, recipe.limits.dtype) for recipe in recipes})
     if len(kinds) != 1:

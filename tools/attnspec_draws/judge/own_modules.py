@@ -67,17 +67,9 @@ _TRUSTED = (
 
 
 def load_own_modules(targets: Collection[str]) -> None:
-    """Load all that a judgement may need.
+    """Load all modules that a judgement may need, none from the folders of targets that are files.
 
-    Parameters
-    ----------
-    targets
-        The candidates, as a command line names them. Nothing is loaded from the folders of those that are files.
-
-    Raises
-    ------
-    UsageError
-        If something was loaded from there before.
+    `UsageError` where something was loaded from there before.
     """
     folders = {Path(target.rpartition(":")[0] or target).resolve().parent for target in targets if _is_file(target)}
     for name in _TRUSTED:

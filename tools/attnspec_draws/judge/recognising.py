@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def recognised(results: Sequence[Result]) -> str | None:
-    """Say what the wrong answers among some results are; None where nothing is recognised.
-
-    Parameters
-    ----------
-    results
-        The results of draws that are alike in all but their numbers.
-    """
+    """Recognise wrong answers, in draws that are alike in all but their numbers; None where nothing is recognised."""
     answers = [(result, _first_output(result)) for result in results]
     for result, answer in answers:
         if not result.is_wrong or answer is None or answer.size < 2:

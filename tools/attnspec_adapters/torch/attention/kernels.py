@@ -35,18 +35,7 @@ _NO_KERNEL = ("No available kernel", "No viable backend")
 
 
 class TorchKernel:
-    """``torch.nn.functional.scaled_dot_product_attention``, and nothing else.
-
-    Parameters
-    ----------
-    device
-        Where to run it, as PyTorch calls it.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch cannot use the device.
-    """
+    """``torch.nn.functional.scaled_dot_product_attention`` alone; `TargetError` for a device unknown to PyTorch."""
 
     name: ClassVar[str]
     version: ClassVar[str] = str(torch.__version__)
@@ -71,11 +60,8 @@ class TorchKernel:
     ) -> NDArray[Any]:
         """Run PyTorch's own scaled dot-product attention on (B, H, S, E) and return its only result.
 
-        Raises
-        ------
-        Unsupported
-            For `mask` together with `is_causal`, which PyTorch documents as an error; and for what the one kernel
-            does not take.
+        `Unsupported` for `mask` together with `is_causal`, which PyTorch documents as an error, and for what the one
+        kernel does not take.
         """
         given = {"query": query, "key": key, "value": value, **({} if mask is None else {"mask": mask})}
         with torch.inference_mode():
@@ -97,13 +83,7 @@ class TorchKernel:
         causal_alignment: str = "top_left",
         scale: float | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """Run it forwards, and return what autograd gives for `grad_output`.
-
-        Raises
-        ------
-        Unsupported
-            As forwards.
-        """
+        """Run it forwards, and return what autograd gives for `grad_output`; raises as forwards."""
         return differentiate(
             partial(self._attend, is_causal=is_causal, causal_alignment=causal_alignment, scale=scale),
             {"query": query, "key": key, "value": value, "mask": mask},
@@ -172,10 +152,7 @@ class TorchFlash(TorchKernel):
     ) -> dict[str, NDArray[Any]]:
         """Run the kernel's backward operator where it can be called by itself, and autograd, which calls it, elsewhere.
 
-        Raises
-        ------
-        Unsupported
-            As forwards, and for float masks, whose gradient the kernel does not have.
+        `Unsupported` as forwards, and for float masks, whose gradient the kernel does not have.
         """
         if mask is not None and mask.dtype != np.bool_:
             raise Unsupported("torch's flash kernel gives no gradient of a mask")

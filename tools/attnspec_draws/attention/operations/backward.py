@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 _SHARE = 4
-"""Draws of a backward pass have a quarter of the elements that are allowed: its tolerance takes several times as long
-as that of a forward pass, and a quarter still takes twice as long as a whole forward draw."""
+"""Fewer elements for a tolerance that takes several times as long; a draw still takes twice a forward one."""
 
 _MOST = 2**22
 """Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory."""
@@ -48,20 +47,7 @@ _WITH_GRAD_LOGSUMEXP, _STORED = 15, 50
 
 
 def draw_backward(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of the backward pass.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-
-    Raises
-    ------
-    UsageError
-        If stated lengths make it too large.
-    """
+    """Draw a case of the backward pass; `UsageError` where stated lengths make it too large."""
     elements = max(limits.elements // _SHARE, FEWEST)
     extents = draw_extents(words.of("extents"), limits, with_past=False, elements=elements)
     if extents.largest > _MOST:

@@ -41,15 +41,7 @@ CONTEXT_WORDS = frozenset(("full_width", "large", ALIKE, "negative_scale", "pres
 
 
 def draw_context(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of the context vector.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of the context vector."""
     stream = words.of("extents")
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
     alike = stream.percent(_ALIKE) and limits.extents.keys().isdisjoint(_AXES)

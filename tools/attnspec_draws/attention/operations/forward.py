@@ -72,20 +72,10 @@ _NOT_HEAVY = {"cancelling", "tiny"}
 
 
 class Attending(NamedTuple):
-    """What attention and its backward pass have in common.
+    """Draw that attention and its backward pass have in common; most fields are those of `Drawn`.
 
-    Attributes
-    ----------
-    extents
-        The lengths of all axes.
-    inputs, attributes, features, conventions
-        As `Drawn` has them.
-    keys
-        Who may attend what.
-    others
-        What an attribute becomes that is changed alone, of those that place queries.
-    held
-        What is not changed alone: what may leave a query without any key, where that is left out.
+    `keys` says which query may attend which key; `others` has other values of attributes that position queries; `held`
+    names arguments not changed alone, since the change may leave a query without a key where that is left out.
     """
 
     extents: Extents
@@ -99,15 +89,7 @@ class Attending(NamedTuple):
 
 
 def draw_forward(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of attention.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of attention."""
     extents = draw_extents(words.of("extents"), limits, with_past=True, elements=limits.elements)
     if limits.rows and extents.largest > limits.elements:
         return _draw_large(words, extents, limits)
@@ -172,15 +154,7 @@ def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
 
 
 def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
-    """Draw what attention and its backward pass have in common.
-
-    Parameters
-    ----------
-    words, limits
-        As for `draw_forward`.
-    extents
-        The lengths of all axes.
-    """
+    """Draw what attention and its backward pass have in common, at the given lengths of all axes."""
     shapes = extents.shapes
     if not extents.past:
         del shapes["past_key"], shapes["past_value"]

@@ -61,23 +61,14 @@ NEARLY_LARGEST = "nearly_largest"
 _NEARLY_LARGEST = 8
 _SIGNS = {"above": 2, "below": 2, "both": 1}
 _LARGEST = {"float16": 2.0**15, "bfloat16": 2.0**127, "float32": 2.0**127, "float64": 2.0**1023}
-"""Of a hundred draws, how many hold nothing but numbers of more than half of the largest one of the dtype; on which
-side of 0, with weights; and the largest power of two."""
+"""Of a hundred draws, those of numbers above half of the dtype's largest; side of 0; largest power of two."""
 
 _STEP, _STEPS = 0.25, 200
 _TIED = 3
 
 
 def draw_softmax(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of softmax.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of softmax."""
     extents = _extents(words.of("extents"), limits)
     shape = tuple(extents.values())
     axis = _axis(words.of("axis"), len(shape), limits)

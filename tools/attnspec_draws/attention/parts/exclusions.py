@@ -42,8 +42,7 @@ _SIDES = {"none": 2, "one": 2, "anywhere": 6, "near": 4}
 """How many keys a window leaves to one side, with weights: 0, 1, any number of them, or few."""
 
 _MASKED, _AS_NUMBERS, _WHOLE, _WITH_DEAD_ROWS, _DEAD = 30, 45, 40, 15, 20
-"""Of a hundred draws, how many have a mask; of these, how many are of numbers, have the shape of the scores, and have
-rows without any key; of a hundred rows, how many are without any then."""
+"""Of a hundred draws, masked; of these, numeric, of the scores' shape, with dead rows; of a hundred rows, dead."""
 
 _WINDOWED, _LENGTHS_OF_NONE = 20, 10
 """Of a hundred draws, how many have a window; of a hundred arrays of lengths, in how many a length may be 0."""
@@ -52,8 +51,7 @@ _NEAR = 9
 """How many keys to one side are few, less one."""
 
 _COINCIDING = 15
-"""Of a hundred lengths of one kind, how many come to as many tokens as there are entries: packed, they look like one
-token for each."""
+"""Of a hundred lengths of one kind, those that sum to the number of entries: packed, they look like one token each."""
 
 _LENGTHS = {"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7}
 """Which lengths are given, with weights."""

@@ -95,23 +95,10 @@ class Extents:
 
 
 def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: int) -> Extents:
-    """Draw the lengths of all axes, within what the limits allow.
+    """Draw the lengths of all axes, from a stream of its own; those that the limits name are taken.
 
-    Parameters
-    ----------
-    stream
-        Words of its own.
-    limits
-        Axes that it names have the length that it says.
-    with_past
-        Whether there may be a past at all.
-    elements
-        How many elements the largest tensor may have as far as lengths are drawn.
-
-    Raises
-    ------
-    UsageError
-        If the lengths that the limits name make a larger tensor than the limits allow.
+    `elements` bounds the largest tensor as far as lengths are drawn; `UsageError` where named lengths alone exceed the
+    limits.
     """
     lengths = {
         "batch": stream.between(1, 3),

@@ -44,21 +44,9 @@ _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
 def quantize(
     words: Words, extents: Extents, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
 ) -> tuple[str, ...]:
-    """Give queries, keys or values few bits, and scales, or, for most draws, do nothing.
+    """Quantize queries, keys or values to few bits with scales, in place; for most draws nothing.
 
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    extents
-        Lengths of all axes.
-    inputs, attributes
-        What is called with, which is changed; all numbers are finite.
-
-    Returns
-    -------
-    features
-        What was done, in words that can be left out; nothing for most draws.
+    Returns the features. All numbers must be finite.
     """
     stream = words.of("quantized")
     is_quantized = stream.percent(_QUANTIZED)

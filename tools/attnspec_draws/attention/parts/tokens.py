@@ -40,8 +40,7 @@ _APART = 64.0
 """What values that cancel lie away from 0, in turns above and below it."""
 
 FAR_BELOW = -4096.0
-"""The product of every query and key, but for what other features add: no exponential of it is a number of any dtype,
-nor is that of a quarter of it."""
+"""Product of every query and key, other features aside: its exponential, or a quarter's, is a number of no dtype."""
 
 PREFIX = "shared_prefix"
 _PREFIXED = 30
@@ -65,22 +64,9 @@ CLASSES: Mapping[str, int] = {
 
 
 def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Limits) -> tuple[Tokens, str]:
-    """Draw queries, keys and values, past ones included.
+    """Draw queries, keys and values, past ones included, with the class of their numbers.
 
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    shapes
-        Shapes of ``query``, ``key`` and ``value``, and of what else is to be drawn beside them, whose class is that
-        of the values.
-    limits
-        What the draw keeps to.
-
-    Returns
-    -------
-    tokens, chosen
-        The tensors, and the class of their numbers.
+    Other names in `shapes` are drawn beside them, in the class of the values.
     """
     stream = words.of("numbers")
     tokens: Tokens = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
@@ -98,20 +84,7 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
 
 
 def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:
-    """Let all entries of a batch begin with the same keys and values, which engines hold once, or do nothing.
-
-    Parameters
-    ----------
-    words, limits
-        As for `draw_tokens`.
-    tokens
-        The tensors of the draw, which are changed.
-
-    Returns
-    -------
-    features
-        The word for what was done, which can be left out.
-    """
+    """Let all batch entries begin with the same keys and values, which engines hold once; for most draws nothing."""
     stream = words.of("prefix")
     if "key_lengths" not in tokens or not stream.percent(_PREFIXED) or not limits.allow(PREFIX):
         return ()

@@ -19,13 +19,7 @@ _MOST_SCORES = 2**22
 
 
 def part_of(case: Case) -> Part | None:
-    """Return the part of a large case that impostors answer; None where even that would take too long.
-
-    Parameters
-    ----------
-    case
-        A case whose inputs are generated, and whose outputs are sampled.
-    """
+    """Return the part of a large case that trivial answers are given for; None where even that would take too long."""
     if not {"query", "key", "value"} <= case.generated.keys() or "past_key" in case.inputs:
         return None
     query, key = case.generated["query"], case.generated["key"]

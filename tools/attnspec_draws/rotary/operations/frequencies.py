@@ -84,15 +84,7 @@ _HELD = frozenset(("theta", "beta_fast", "beta_slow"))
 
 
 def draw_frequencies(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of rotary frequencies.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of rotary frequencies."""
     extents = _extents(words.of("extents"), limits)
     pairs = extents["pairs"]
     values = _values(words, pairs)
