@@ -1,4 +1,4 @@
-"""What the adapters of PyTorch need of its tensors."""
+"""Tensors of PyTorch, for its adapters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["differentiate", "find_device", "heads_differ", "to_array", "to_tenso
 
 
 def heads_differ(query: NDArray[Any], key: NDArray[Any]) -> bool:
-    """Tell whether query and key have head axes of different lengths."""
+    """Return whether query and key have head axes of different lengths."""
     return query.ndim == key.ndim == 4 and query.shape[1] != key.shape[1]
 
 

@@ -1,6 +1,6 @@
-"""A share at a time: what takes longest is tried in part, another part with every change of cases or code.
+"""A share at a time: the longest trials run in part, another part with every change of cases or code.
 
-CI sets the number of shares, so that it answers within a coffee break; without it everything is tried. What is due
+CI sets the number of shares, so that it answers within a coffee break; without it everything is tried. The share due
 follows from a digest of all that a trial depends on, so that one commit always tries the same, and a few of them all.
 """
 

@@ -1,4 +1,4 @@
-"""What is drawn for an implementation: no more than it says that it offers."""
+"""Features to draw for an implementation: no more than it says that it offers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENOUGH, _MOST = 60, 400
 """After how many draws in a row that are offered nothing is looked for, and after how many in all."""
 
 _UNDECIDED = 100
-"""For how many draws it is left open which of several features is declined: what is offered meanwhile may tell."""
+"""Draws for which it is left open which of several features is declined: those offered meanwhile may show it."""
 
 
 def drawn_for(declaration: Declaration) -> tuple[str, ...]:

@@ -83,12 +83,12 @@ class Recipe:
 
 
 def is_seed(word: str) -> bool:
-    """Tell whether a word can be the seed of draws: it has no space, slash and colon."""
+    """Return whether a word can be the seed of draws: it has no space, slash and colon."""
     return _SEED.fullmatch(word) is not None
 
 
 def is_recipe(text: str) -> bool:
-    """Tell whether a text names a draw, or tries to."""
+    """Return whether a text names a draw, or tries to."""
     return text.startswith(PREFIX)
 
 

@@ -44,7 +44,7 @@ def shrunk(recipe: Recipe, fails: Callable[[Case], bool], *, most: int = MOST) -
 
 
 def _exchanges(drawn: Drawn, made: Drawn) -> bool:
-    """Tell whether what was left out only gave way to something else, as a mask of one kind to one of another."""
+    """Return whether what was left out only gave way to something else, as a mask of one kind to one of another."""
     return made.extents == drawn.extents and not {*made.features} <= {*drawn.features}
 
 

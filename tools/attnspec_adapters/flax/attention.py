@@ -53,7 +53,7 @@ nnx = import_library("flax.nnx", adapter="flax")
 
 conventions: Mapping[str, str] = {
     "input_checks": "lenient",
-    # A mask puts the lowest number in the place of scores; a bias of -inf is added.
+    # A mask puts the lowest number where a score was; a bias of -inf is added.
     "fully_masked_row": "uniform",
     "fully_masked_row@float_mask": "nan",
     "fully_masked_row@alibi_slopes": "nan",

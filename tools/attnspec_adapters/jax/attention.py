@@ -32,7 +32,7 @@ others                          JAX has no operator for them; Flax and Keras do
 A float mask goes by two arguments because JAX has two answers for a row in which every key is excluded: the mean of
 all values where ``mask`` did it, and NaN where ``bias`` did.
 
-What JAX computes in float64 here is not all float64: its attention takes the softmax in float32 whatever comes in, so
+JAX does not compute all of float64 in float64 here: its attention takes the softmax in float32 whatever comes in, so
 that this adapter declares `accumulation`. 64-bit numbers are enabled for the calls alone. The conventions were found by
 running JAX 0.10 on a CPU, and the tests run it again.
 """
@@ -186,7 +186,7 @@ def _what_compiles() -> Generator[None]:
 
 
 _NOT_COMPILED = "Algorithm not supported by the ElementalIrEmitter"
-"""What the compiler says of a product of two single numbers, for which it has no code that accumulates wider."""
+"""Message of the compiler about a product of two single numbers, for which it has no code that accumulates wider."""
 
 
 @cache

@@ -27,7 +27,7 @@ Operation                       Cannot be expressed
 others                          Keras has no operator for them
 =============================== =====================================================================
 
-What excludes is three things there: a number of -2.4e38 (-45850 in float16) that is added, by ``mask``; -inf, by
+Keras excludes in three ways: a number of -2.4e38 (-45850 in float16) that is added, by ``mask``; -inf, by
 ``bias``; and a zero in the weights, by the layer. Rows without keys differ accordingly. The conventions were found by
 running Keras 3.15 with PyTorch 2.13 on a CPU, and the tests run it again.
 """

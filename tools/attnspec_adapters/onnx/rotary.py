@@ -4,7 +4,7 @@
 Operation        Mapped to
 ================ ===========================================================================
 `apply_rotary`   ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
-                 entry in the place of positions
+                 entry instead of positions
 others           ONNX has no operator for them
 ================ ===========================================================================
 

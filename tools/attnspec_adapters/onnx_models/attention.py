@@ -24,7 +24,7 @@ INPUTS = ("query", "key", "value", "mask", "past_key", "past_value", "key_length
 """The contract's inputs in the order of the operator's."""
 
 STEPS = {"scores": 0, "logits": 2, "weights": 3}
-"""What ``qk_matmul_output`` is, to the mode that makes it so."""
+"""Content of ``qk_matmul_output``, to the mode that makes it so."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def run_attention(
 
 
 def _check_placement(inputs: Mapping[str, NDArray[Any]], causal_alignment: str) -> None:
-    """Raise Unsupported unless the operator places the queries where the case does."""
+    """Raise Unsupported unless the operator positions the queries as the case does."""
     query_length, past = inputs["query"].shape[-2], inputs.get("past_key")
     past_length = 0 if past is None else past.shape[-2]
     lengths = inputs.get("key_lengths")

@@ -58,7 +58,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class _Configuration:
-    """What the functions read of a model's configuration."""
+    """Attributes that the functions read of a model's configuration."""
 
     head_dim: int
     rope_parameters: Mapping[str, Any]

@@ -88,7 +88,7 @@ class _Greedy:
         self._never = {number for number, choice in enumerate(self._choices) if not allowed(dict([choice]))}
 
     def is_open(self, pair: Pair) -> bool:
-        """Tell whether no row holds a pair, be it that none may."""
+        """Return whether no row holds a pair, be it that none may."""
         one, other = (self._numbers[choice] for choice in pair)
         return bool((self._open[one] | self._excluded[one]) >> other & 1)
 
@@ -112,7 +112,7 @@ class _Greedy:
         """Return a row that holds a pair and as many open pairs as greed finds; None where none may hold it."""
         if not self._allowed(dict(pair)):
             return None
-        # Greed may run into dead ends that the order of the factors avoids: what restricts most stands first.
+        # Greed may run into dead ends that the order of the factors avoids: the most restricted factor stands first.
         return self._row_around(pair, in_order=False) or self._row_around(pair, in_order=True)
 
     def _row_around(self, pair: Pair, *, in_order: bool) -> Mapping[str, str] | None:

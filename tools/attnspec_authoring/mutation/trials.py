@@ -101,7 +101,7 @@ class Examiner:
         return sorted(cases, key=lambda case: -self.failures[case.id])
 
     def _with_counterparts(self, part: Sequence[Case]) -> list[Case]:
-        """Add the valid twins of refusals, which are graded with them."""
+        """Add the valid counterparts of refusals, which are graded with them."""
         known = {**self.suite.counterparts, **self.suite.cases}
         counterparts = [known[case.rejects.counterpart] for case in part if case.rejects is not None]
         return [*{case.id: case for case in (*part, *counterparts)}.values()]

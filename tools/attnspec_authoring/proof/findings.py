@@ -1,4 +1,4 @@
-"""What the matrix says: what survives, what fails unjustly, what no case or no mistake covers."""
+"""Findings of the matrix: survivors, unjust failures, and gaps of cases and mistakes."""
 
 from __future__ import annotations
 

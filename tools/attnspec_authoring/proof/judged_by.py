@@ -49,10 +49,10 @@ class Tried(NamedTuple):
 
 
 class _OwedAlone(Wrapped):
-    """An implementation that gives what is owed: what else it gets wrong has nothing to do with what was judged."""
+    """Implementation that gives the expected outputs alone: errors in others have nothing to do with the judgement."""
 
     def run(self, request: Request) -> Answer:
-        """Answer a request, and drop what nobody owes."""
+        """Answer a request, and drop outputs that are not expected."""
         answer = super().run(request)
         if not isinstance(answer, Outputs):
             return answer

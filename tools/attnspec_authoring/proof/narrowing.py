@@ -1,4 +1,4 @@
-"""A part of the matrix in words: what was asked for, who notices it, and what misses its target."""
+"""Part of the matrix in words: which mistakes were run, which cases notice them, and which miss their target."""
 
 from __future__ import annotations
 

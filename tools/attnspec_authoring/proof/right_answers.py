@@ -26,7 +26,7 @@ _Bits = dict[str, tuple[np.dtype[Any], tuple[int, ...], bytes]]
 
 
 class _Known(NamedTuple):
-    """What the reference answered, and what it is worth."""
+    """Answers of the reference, and their verdicts."""
 
     bits: _Bits
     verdict: Verdict

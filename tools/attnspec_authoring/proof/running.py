@@ -110,7 +110,7 @@ _FEW = 3_000
 
 @dataclass(frozen=True)
 class _Selection:
-    """What a process needs to prepare the same runs as the others."""
+    """Inputs by which a process prepares the same runs as the others."""
 
     folder: Path | None
     dtypes: tuple[str, ...]
@@ -130,7 +130,7 @@ class _Task(NamedTuple):
 
 
 _Tried = tuple[Trial, "Checks"]
-"""What came of a mistake or control, and what was not known before."""
+"""Outcome of a mistake or control, and the part of it that was not known before."""
 
 
 def _trials(tasks: Sequence[_Task], processes: int | None) -> Iterable[_Tried]:

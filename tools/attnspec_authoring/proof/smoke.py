@@ -76,6 +76,6 @@ def _with_remembered(chosen: list[str], mistake: Trial, folder: Path | None) -> 
 
 
 def _notice(cases: list[str], mistake: Trial, folder: Path | None) -> bool:
-    """Whether the cases notice it in every dtype in which it shows: what differs may be open in one of them."""
+    """Whether the cases notice it in every dtype in which it shows: a difference may be open in one of them."""
     (trial,) = run_matrix(folder, dtypes=mistake.shows_in, select=cases, only=(mistake.id,), processes=1).trials
     return all(trial.noticed_by(dtype) for dtype in mistake.shows_in)

@@ -75,11 +75,11 @@ def _processors() -> int:
 
 
 def _effort(case: AuthoredCase) -> int:
-    """Return a number that grows with the time that a case takes: what its two largest inputs are to each other."""
+    """Return a number that grows with the time that a case takes: the product of its two largest inputs' sizes."""
     sizes = sorted(map(math.prod, shapes_of(case.inputs).values()), reverse=True)
     return math.prod(sizes[:2])
 
 
 def _takes_long(case: AuthoredCase) -> bool:
-    """Tell whether a case takes seconds, so that a few of them are worth a process each."""
+    """Return whether a case takes seconds, so that a few of them are worth a process each."""
     return bool(generated_of(case.inputs))

@@ -127,7 +127,7 @@ def _expected(case: AuthoredCase) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def _is_exact(case: AuthoredCase) -> bool:
-    """Tell whether every offered dtype holds the inputs exactly."""
+    """Return whether every offered dtype holds the inputs exactly."""
     return all(
         np.array_equal(array, rounded_to(array, dtype), equal_nan=array.dtype.kind == "f")
         for array in case.inputs.values()

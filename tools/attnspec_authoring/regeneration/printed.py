@@ -1,4 +1,4 @@
-"""What a source document printed, held against the certified values.
+"""Printed numbers of a source document, compared with the certified values.
 
 A printed number agrees when it lies within half a unit of its last printed digit of the certified value, plus what
 the rounding of printed inputs propagates. All of it is computed with exact fractions.

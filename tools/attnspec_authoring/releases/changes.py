@@ -1,4 +1,4 @@
-"""What became of the cases since the last release, and what the next one promises."""
+"""Changes of the cases since the last release, and promises of the next one."""
 
 from __future__ import annotations
 

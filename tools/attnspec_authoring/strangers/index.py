@@ -33,7 +33,7 @@ class Stranger:
 
     `operation` is the one that it gets wrong, None for a right one; `sentence` its author's words, or a right one's
     docstring; `where` says where the mistake shows; `clauses` are those that author or two judges say it breaks;
-    `in_reach` whether its author expected small fixtures to show it.
+    `in_reach` whether its author expected small fixtures to show it, None for a right one.
 
     `first` is the outcome of its batch's first score, None where none was kept; `taught` the class of cases that a
     survivor asked for; `noticed_by` a case of the present suite that fails it, or None; `reason` says why none does, or
@@ -128,7 +128,7 @@ def read_index(path: Path = INDEX) -> Index:
 
 
 def index_text(index: Index) -> str:
-    """Return the text of the index: one line a batch and an implementation; what is not known is left out."""
+    """Return the text of the index: one line a batch and an implementation; unknown entries are left out."""
     lines = [f'{{"format": {FORMAT}, "cases": {index.cases}, "suite": "{index.suite}",', '"batches": [']
     lines += _joined(index.batches)
     lines += ["],", '"strangers": [']
@@ -139,7 +139,8 @@ def index_text(index: Index) -> str:
 def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
     """Read a batch as its author hands it over: ``wrong/``, ``right/``, and ``batch.json`` with a sentence for each.
 
-    `UsageError` where the folder holds no implementation, or ``batch.json`` does not name exactly the wrong ones.
+    The folder is named ``batch_`` and its number; `UsageError` where it holds no implementation, or ``batch.json`` does
+    not name exactly the wrong ones.
     """
     name = folder.resolve().name
     contents = {path.partition("/")[2]: content for path, content in files_in(folder).items()}

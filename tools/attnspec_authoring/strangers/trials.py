@@ -92,7 +92,7 @@ def _examined(stranger: Stranger, examine: Callable[[Implementation], Result | N
 
 
 def _failure_of_the_whole(suite: Suite, implementation: Implementation) -> Result | None:
-    """Validate in all dtypes together: what is kept from call to call may show by the order of dtypes alone."""
+    """Validate in all dtypes together: memory between calls may show by the order of dtypes alone."""
     operations = implementation.declaration.operations
     own = {name: case for name, case in suite.cases.items() if case.operation in operations}
     results = run_suite(replace(suite, cases=own), implementation, dtypes=implementation.declaration.dtypes)

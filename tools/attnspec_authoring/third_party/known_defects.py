@@ -47,7 +47,7 @@ class KnownDefect:
     link: str | None
 
     def is_in(self, implementation: str, version: str | None) -> bool:
-        """Tell whether a version of an implementation has the defect."""
+        """Return whether a version of an implementation has the defect."""
         if implementation not in self.implementations or version is None:
             return False
         last = self.last_version

@@ -1,4 +1,4 @@
-"""What the draws of a campaign cover, beside the golden cases: the levels of every factor, and which of them meet."""
+"""Coverage of a campaign's draws, beside the golden cases: the levels of every factor, and which of them meet."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """End the workers that were started for this; what is still worked on is lost."""
+        """End the workers that were started for this; unfinished work is lost."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the draws of a campaign found wrong: its distinct problems, told as in any report, each with a small draw."""
+"""Distinct problems that a campaign's draws found, worded as in any report, each with a small draw."""
 
 from __future__ import annotations
 

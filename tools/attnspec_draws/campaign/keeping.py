@@ -1,6 +1,6 @@
-"""The file of a campaign: what it is about, then a line for each part as soon as it is done.
+"""File of a campaign: its subject, then a line for each part as soon as it is done.
 
-A line that a kill cut in half is no line. What is read twice counts once, because parts have keys.
+A line that a kill cut in half is no line. A part that is read twice counts once, because parts have keys.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What came of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
+"""Outcomes of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DrawOutcome:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What it has in common with others that go wrong in the same way: operation, and check or status."""
+        """Key that it shares with others that go wrong in the same way: operation, and check or status."""
         return self.recipe.removeprefix("draw:").split("/", 1)[0], self.check or self.status
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
 VARIED = 8
-"""Each last one of so many draws is the one before it with other numbers: what is kept by shape shows then."""
+"""Each last one of so many draws is the one before it with other numbers: memory by shape shows then."""
 
 PART = 3 * VARIED
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
@@ -56,7 +56,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """What tells it from all others of a plan."""
+        """Key among all others of a plan."""
         return f"{self.operation}/{self.limits.dtype}"
 
 
@@ -71,7 +71,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        """What tells it from all others of a plan, pieces of it too."""
+        """Key among all others of a plan, pieces of it too."""
         return f"{self.kind.name}/{self.first}+{self.count}"
 
     @property
@@ -81,7 +81,7 @@ class Part:
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
-        """What makes its draws, in order."""
+        """Recipes of its draws, in order."""
         return tuple(map(self._recipe, self.numbers))
 
     def _recipe(self, number: int) -> Recipe:

@@ -1,4 +1,4 @@
-"""The files of a target, and their digests: what came of other code is no result of this one."""
+"""Files of a target, and their digests: outcomes of other code are no results of this one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker does: it opens the target once, draws, asks and grades, and gives back plain data."""
+"""Work of a worker: it opens the target once, draws, asks and grades, and gives back plain data."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def open_once(task: Task) -> Implementation:
 
 
 def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tuple[Result, ...]:
-    """Ask a target for some draws, and grade what it answers; what it warns of is its own."""
+    """Ask a target for some draws, and grade its answers; its warnings are its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dtypes = sorted({dtype for case in cases for dtype in case.dtypes})

@@ -1,4 +1,4 @@
-"""Cases as the recipes that an author of golden cases writes: what is left to say is what each is for."""
+"""Recipes of found cases, as an author of golden cases writes them; left to say is what each is for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the words of ``attnspec campaign`` ask for: what is to be drawn, and of whom it is asked."""
+"""Words of ``attnspec campaign``: what is to be drawn, and of whom it is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CALLED = {"operation": "bare_operation"}
 
 
 class Asked(NamedTuple):
-    """Campaign as the command states it; `about` are the words that tell it from others, as its file keeps them."""
+    """Campaign as the command states it; `about` are the words that set it apart, as its file keeps them."""
 
     sought: Sought
     task: Task

@@ -1,4 +1,4 @@
-"""What a campaign leaves behind as files: the small draws that fail, and what golden cases and draws cover."""
+"""Files that a campaign leaves behind: the small draws that fail, and the coverage of golden cases and draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign is doing: on a terminal from the first moment on, elsewhere a line now and then, as logs have it."""
+"""Progress of a campaign: on a terminal from the first moment on, elsewhere a line now and then, as logs have it."""
 
 from __future__ import annotations
 

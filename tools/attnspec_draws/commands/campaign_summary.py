@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attnspec_draws.campaign.executors import Executor
 
 _SHOWN = 8
-"""Problems of an operation that are told; who has more mends these first."""
+"""Problems of an operation that are reported; with more, one mends these first."""
 
 _COUNT_WIDTH = 4
 

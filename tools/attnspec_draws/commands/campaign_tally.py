@@ -1,4 +1,4 @@
-"""The tally of a campaign on a terminal: what came of the draws, what was drawn, and what was not and why."""
+"""Tally of a campaign on a terminal: outcomes of the draws, what was drawn, and what was not and why."""
 
 from __future__ import annotations
 

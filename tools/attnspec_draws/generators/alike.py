@@ -1,4 +1,4 @@
-"""An input of a drawn case that is the same everywhere: what excludes nothing, or nothing but one number."""
+"""Input of a drawn case that is the same everywhere: it excludes nothing, or nothing but one number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALIKE = 8
 """Of a hundred inputs, how many are made so: shortcuts are written for what is, and forget what is beside it."""
 
 _NUMBERS = {"neutral": 3, "first": 1}
-"""What all its numbers become, with weights."""
+"""Value of all its numbers, with weights."""
 
 
 def make_alike(

@@ -1,4 +1,4 @@
-"""A lattice: what draws the cases of one operation, and what they can leave out."""
+"""Case generator: draws the cases of one operation, and names what they can leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was drawn: a case without its answers."""
+"""Drawn case without its answers."""
 
 from __future__ import annotations
 

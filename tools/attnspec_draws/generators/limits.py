@@ -1,4 +1,4 @@
-"""What a draw must keep to: its dtype, what it leaves out, and how large it may be."""
+"""Limits of a draw: its dtype, what it leaves out, and how large it may be."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Limits:
             )
 
     def allow(self, *features: str) -> bool:
-        """Tell whether none of these features is left out."""
+        """Return whether none of these features is left out."""
         return self.without.isdisjoint(features)
 
     def has(self, name: str, *, drawn: bool) -> bool:
-        """Tell whether a draw has an optional input: never where it is left out, always where it is given."""
+        """Return whether a draw has an optional input: never where it is left out, always where it is given."""
         return self.allow(name) and (drawn or name in self.given)
 
     def shape_of(self, name: str, whole: tuple[int, ...]) -> tuple[int, ...] | None:

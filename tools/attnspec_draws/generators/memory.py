@@ -1,4 +1,4 @@
-"""Inputs of a drawn case that have numbers in one place of memory: one array given for several, one part for many."""
+"""Inputs of a drawn case that share memory: one array given for several, one part for many."""
 
 from __future__ import annotations
 

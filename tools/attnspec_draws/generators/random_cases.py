@@ -1,4 +1,4 @@
-"""Random cases of a family: what draws them, and the impostors that they must tell from right answers."""
+"""Random cases of a family: its case generators, and the trivial answers to tell from right ones."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _TWICE = 30
 
 _OF_AN_AXIS = {"longer": 3, "shorter": 3, "single": 3, "swapped": 2}
 _OF_THE_RANK = {"in_front": 2, "behind": 2, "first": 1}
-"""What is done to the input, with weights."""
+"""Ways to spoil the input, with weights."""
 
 _NEW_AXIS = ("in_front", "behind")
 

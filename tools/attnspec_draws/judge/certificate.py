@@ -1,4 +1,4 @@
-"""What a set of draws is worth: which cheap wrong answers would have failed it, and which would have passed."""
+"""Certificate of a set of draws: which trivial answers would have failed it, and which would have passed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.telling_apart import DrawTold
 
 DRAWS = 64
-"""Draws a set: 40 of 40 of attention were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
+"""Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Certificate:
 
     @property
     def distinguished(self) -> tuple[TrivialAnswerTold, ...]:
-        """The impostors that a draw tells apart."""
+        """Trivial answers that a draw tells apart."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if trivial_answer.distinguished)
 
     @property
     def not_distinguished(self) -> tuple[TrivialAnswerTold, ...]:
-        """The impostors that differ from what is right in some draw, and that none tells apart."""
+        """Trivial answers that differ from the right one in some draw, and that none tells apart."""
         return tuple(
             trivial_answer
             for trivial_answer in self.trivial_answers
@@ -76,12 +76,12 @@ class Certificate:
 
     @property
     def not_applicable(self) -> tuple[TrivialAnswerTold, ...]:
-        """The impostors whose arithmetic is right in every draw."""
+        """Trivial answers whose arithmetic is right in every draw."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if not trivial_answer.applies)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every impostor that differs from what is right is told apart, and there is any."""
+        """Whether every trivial answer that differs from the right one is told apart, and there is any."""
         return bool(self.distinguished) and not self.not_distinguished
 
     def sentence(self) -> str:
@@ -118,7 +118,7 @@ class Certificate:
 
 
 def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
-    """Return what stands for an impostor; every ratio is finite."""
+    """Return the report's entry of a trivial answer; every ratio is finite."""
     return {
         "name": trivial_answer.name,
         "sentence": trivial_answer.sentence,
@@ -164,7 +164,7 @@ def _told_in_turn(
 ) -> Iterator[DrawTold]:
     before: Mapping[str, NDArray[Any]] | None = None
     for recipe in recipes:
-        # What must be refused tells no answers apart; the draw as it is right does.
+        # Refusals tell no answers apart; the draw as it is right does.
         case = draw(recipe.leaving_out((REFUSED,)))
         yield distinguish(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
         before = case.golden(recipe.limits.dtype)

@@ -1,4 +1,4 @@
-"""Judging: candidates are started one after the other, asked, and told what they were found to be."""
+"""Judging: candidates are started one after the other, asked, and given their judgements."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.shapes import Shape
 
 DRAWS = 64
-"""Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
+"""Draws at a shape: sets that tell all trivial answers apart take about 23 of them, and never took more than 51."""
 
 
 @spelled_out(CandidateOptions)
@@ -144,7 +144,7 @@ def judged(
 
 
 def _named(follow: Follower | None, candidate: Target, found: Sequence[Judgement], many: int) -> Follower:
-    """Put the name of a candidate before what is told of it."""
+    """Put the name of a candidate before what is reported of it."""
     place = f" ({len(found) + 1} of {many})" if many > 1 else ""
 
     def told(words: str) -> None:

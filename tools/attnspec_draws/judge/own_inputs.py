@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.shapes import Shape
 
 _SEED = 0
-"""Any seed does: which impostors a rule lets pass hangs on the spread of the numbers alone."""
+"""Any seed does: which trivial answers a rule lets pass hangs on the spread of the numbers alone."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _trivial_answers(
     rtol: float,
     output: str | None,
 ) -> tuple[int, tuple[Passing, ...]]:
-    """Return how many impostors are wrong, and those of them that pass."""
+    """Return how many trivial answers are wrong, and those of them that pass."""
     wide = {name: _widened(array) for name, array in inputs.items()}
     right = reference_outputs(operation, wide, attributes)
     name = output or next(iter(right))

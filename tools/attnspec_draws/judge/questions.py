@@ -1,4 +1,4 @@
-"""What a candidate is asked: draws at the shapes that its user names, and beside them."""
+"""Questions to a candidate: draws at the shapes that its user names, and beside them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGE_DRAWS = 8
 """Draws of a large shape, one a class of numbers, and half as many beside it: each costs about one naive call."""
 
 _LONG = 8
-"""Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
+"""Axes longer than this are varied: errors beside a shape are errors at the edge of a tile."""
 
 _EXPLAINING = 12
 """Small draws that explain what is wrong: the cheap wrong answers show in nearly each, a rule of its own in some."""

@@ -1,4 +1,4 @@
-"""What the sample of large draws would find: which share of wrong rows does not escape it."""
+"""Sampling of large draws: which share of wrong rows does not escape it."""
 
 from __future__ import annotations
 

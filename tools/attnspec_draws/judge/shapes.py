@@ -27,7 +27,7 @@ _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT
 
 
 _NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
-"""What a file of shapes can say; the first three it must."""
+"""Entries of a file of shapes; the first three are required."""
 
 ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""

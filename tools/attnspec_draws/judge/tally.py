@@ -1,4 +1,4 @@
-"""What came of draws, counted."""
+"""Tally of draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a drawn case tells cheap wrong answers from right ones: each impostor of its operation, held against it."""
+"""Telling trivial answers from right ones: each one of an operation, against a drawn case."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ expect NaN, infinity or an exact 0, which says nothing of its arithmetic; no ans
 first."""
 
 APART = 4.0
-"""From so many tolerances on an impostor is told apart: one that rounds as badly as is allowed is still noticed."""
+"""Tolerances from which on a trivial answer is told apart: it shows even against the worst rounding allowed."""
 
 LARGEST_UNGRADED_SHARE = 0.01
 """A case of which a larger share is not graded does not count: it could hide whatever is wrong with the rest."""
@@ -135,7 +135,7 @@ def answering_of(run: Run) -> Answering:
 
 
 def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told:
-    """Return what a case says of an answer, by the elements that say how far it lies from what is owed."""
+    """Return a case's verdict on an answer, by the elements that say how far it lies from the expected one."""
     if not given:
         return Told(NO_ANSWER, 0.0)
     largest, same, beyond = 0.0, True, False
@@ -159,7 +159,7 @@ def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told
 
 
 def _own_error(run: Run, name: str) -> NDArray[Any]:
-    """Return how far the values that are owed may themselves lie from the exact ones."""
+    """Return how far the expected values may themselves lie from the exact ones."""
     assert run.bound is not None
     assert run.bound.place_of_values is not None
     # The tolerance of the run in which the values were computed is twice their error: its own, and that of the values.
@@ -167,7 +167,7 @@ def _own_error(run: Run, name: str) -> NDArray[Any]:
 
 
 def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:
-    """Return how many elements are graded, and how many are owed."""
+    """Return how many elements are graded, and how many are expected."""
     assert run.bound is not None
     graded = owed = 0
     for name in names:

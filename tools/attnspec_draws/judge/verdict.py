@@ -26,7 +26,7 @@ FORMAT = 1
 """Version of the document of a judgement."""
 
 _QUOTED, _LONGEST = 240, 1_000
-"""Characters that are told of what a candidate says, and of a whole reason."""
+"""Characters that are reported of a candidate's own words, and of a whole reason."""
 
 
 @dataclass(frozen=True, repr=False)

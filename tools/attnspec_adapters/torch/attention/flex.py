@@ -133,7 +133,7 @@ class _Places:
         return query + (self.offsets if isinstance(self.offsets, int) else self.offsets[batch])
 
     def allow(self, batch: Any, query: Any, key: Any) -> Any:
-        """Tell whether a key may be attended."""
+        """Return whether a key may be attended."""
         left, right = self.window
         allowed = key >= 0
         if self.is_causal or self.window != (None, None):

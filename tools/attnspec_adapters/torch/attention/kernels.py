@@ -27,11 +27,11 @@ CONVENTIONS: Mapping[str, str] = {
     "masked_nonfinite": "propagates",
     "half_precision_grade": "fused",
 }
-"""What every kernel of ``scaled_dot_product_attention`` does; the rest is as the spec has it."""
+"""Conventions of every kernel of ``scaled_dot_product_attention``; the rest is as the spec has it."""
 
 
 _NO_KERNEL = ("No available kernel", "No viable backend")
-"""What PyTorch says where no kernel that is allowed takes the inputs, or the device has none."""
+"""Message of PyTorch where no kernel that is allowed takes the inputs, or the device has none."""
 
 
 class TorchKernel:
@@ -165,7 +165,7 @@ class TorchFlash(TorchKernel):
                 name: to_tensor(array, self._device)
                 for name, array in (("query", query), ("key", key), ("value", value))
             }
-            # The operator reads whatever it is given: what the kernel does not take, its forward pass refuses.
+            # The operator reads whatever it is given: the forward pass refuses inputs that the kernel does not take.
             self._attend(tensors, **how)
             found = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
                 to_tensor(grad_output, self._device),

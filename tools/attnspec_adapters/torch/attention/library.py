@@ -1,4 +1,4 @@
-"""What PyTorch offers beside its attention kernels: softmax, ``torch.nn.MultiheadAttention``, an initialisation."""
+"""PyTorch beside its attention kernels: softmax, ``torch.nn.MultiheadAttention``, an initialisation."""
 
 from __future__ import annotations
 

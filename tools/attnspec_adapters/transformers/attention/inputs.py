@@ -25,7 +25,7 @@ tensors = import_library("attnspec_adapters.torch_tensors", adapter="transformer
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a model computes before it attends; names and values are those of the contract."""
+    """Inputs as a model computes them before it attends; names and values are those of the contract."""
 
     query: NDArray[Any]
     key: NDArray[Any]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _SHARE = 4
-"""Fewer elements for a tolerance that takes several times as long; a draw still takes twice a forward one."""
+"""A quarter of the elements, for a tolerance that takes several times as long: still twice a forward draw."""
 
 _MOST = 2**22
 """Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory."""
@@ -40,7 +40,7 @@ _GRADIENTS = {"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1}
 
 _GRADIENTS_OF_QUERIES = ("grad_output", "grad_logsumexp")
 _OF_QUERIES = (*_GRADIENTS_OF_QUERIES, "query", "output", "logsumexp")
-"""What has a row for each query."""
+"""Tensors that have a row for each query."""
 
 _WITH_GRAD_LOGSUMEXP, _STORED = 15, 50
 """Of a hundred draws, how many have a gradient of the logsumexp, and output and logsumexp of the forward pass."""

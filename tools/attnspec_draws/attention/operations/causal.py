@@ -1,4 +1,4 @@
-"""Drawn cases of causal masks: any lengths, any place of the first query, truth values and numbers."""
+"""Drawn cases of causal masks: any lengths, any position of the first query, truth values and numbers."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _SCALES = (1.0, 0.5, 0.25, 0.1, 2.0, -0.5)
 """Of a hundred draws, how many state a scale, and which."""
 
 _FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
-"""What large states are multiplied by, so that products of them exceed float16; and what their scale is."""
+"""Factor of large states, so that products of them exceed float16; and their scale."""
 
 CONTEXT_WORDS = frozenset(("full_width", "large", ALIKE, "negative_scale", "presentation"))
 

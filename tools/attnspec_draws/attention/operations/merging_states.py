@@ -41,7 +41,7 @@ _CLOSER = {"float16": 16.0, "bfloat16": 16.0}
 """Divisor of shifts and factors in half precision, where logarithms in the hundreds have no digits left for weights."""
 
 _HOLDING = (0.0, 1024.0, np.nan, np.inf)
-"""What the output of a part holds that has no keys."""
+"""Content of the output of a part that has no keys."""
 
 _FULL_WIDTH, _WITH_EMPTY_PARTS, _EMPTY, _EMPTY_QUERIES = 30, 30, 30, 2
 """Of a hundred draws: full width, empty parts, no queries; of a hundred rows of a part: how many are empty then."""
@@ -119,7 +119,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
 
 
 def _enlarge(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> bool:
-    """Let all logarithms be nearly the largest of the dtype, on either side of 0, or do nothing; tell which."""
+    """Let all logarithms be nearly the largest of the dtype, on either side of 0, or do nothing; return which."""
     stream = words.of("nearly largest")
     enlarges, signs = stream.percent(_NEARLY_LARGEST), stream.weighted(_SIGNS)
     if not enlarges or not limits.allow(NEARLY_LARGEST):
@@ -139,7 +139,7 @@ def _spoil(
     none: Mapping[str, NDArray[np.bool_]],
     limits: Limits,
 ) -> bool:
-    """Put NaN into one number of a row of a part that has keys there, or, for most draws, do nothing; tell which."""
+    """Put NaN into one number of a row of a part that has keys there; for most draws nothing; return which."""
     stream = words.of("spoilt")
     spoils, name = stream.percent(_SPOILT), stream.one_of(tuple(inputs))
     # Of a logarithm that is NaN beside a part without keys, nothing is said.

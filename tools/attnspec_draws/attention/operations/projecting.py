@@ -73,7 +73,7 @@ _IN_MEMORY = {
     "single_head": ("x", "w_query", "w_key", "w_value"),
     "multi_head": ("query", "key", "value", "w_query", "w_key", "w_value", "w_output"),
 }
-"""What every case has, and may have numbers in one place of memory."""
+"""Inputs that every case has, and that may share memory."""
 
 
 def draw_one_head(words: Words, limits: Limits) -> Drawn:

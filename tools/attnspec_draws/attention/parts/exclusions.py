@@ -1,4 +1,4 @@
-"""What takes keys from the queries of a drawn case: masks, causality, windows and lengths."""
+"""Exclusions of keys from the queries of a drawn case: masks, causality, windows and lengths."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLOCK = (16, 64, 128)
 """Tiles of keys that a mask excludes whole."""
 
 _NUMBERS = {"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2}
-"""What a mask of numbers holds, with weights."""
+"""Contents of a mask of numbers, with weights."""
 
 _BLOCKS = ((4, 8, 16, 32, 64, 128), (16, 32, 64, 128))
 """Queries and keys of the blocks that a mask excludes or leaves whole, others for each head and entry."""
@@ -167,7 +167,7 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
 
 
 def _may_coincide(extents: Extents, tokens: int, limits: Limits) -> bool:
-    """Tell whether lengths may come to as many tokens as there are entries, one of which then has none."""
+    """Return whether lengths may come to as many tokens as there are entries, one of which then has none."""
     is_large = limits.rows and extents.largest > limits.elements
     return min(extents.batch, tokens) > 1 and not is_large and limits.allow("fully_masked_row")
 

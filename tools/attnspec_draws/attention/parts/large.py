@@ -213,7 +213,7 @@ def _expected(
     rows: NDArray[np.int64],
     features: NDArray[np.int64],
 ) -> dict[str, NDArray[Any]]:
-    """Return what is owed of the sampled rows, some features of the output and the logarithm: head by head."""
+    """Return the expected values of the sampled rows, some features of the output and the logarithm: head by head."""
     from attnspec_reference import scaled_dot_product_attention
 
     outputs, logarithms = np.empty((len(rows), features.size)), np.empty(len(rows))

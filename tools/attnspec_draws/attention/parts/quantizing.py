@@ -21,7 +21,7 @@ _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""
 
 _TENSORS = {"key_and_value": 5, "all": 3, "key": 1, "value": 1, "query": 1, "query_and_key": 1}
-"""What is quantized, with weights."""
+"""Tensors that are quantized, with weights."""
 
 _MIXED = 20
 """Of a hundred such draws, in how many each tensor has a format of its own."""
@@ -38,7 +38,7 @@ _RAISED = {"float8_e4m3fn": (0, 0, 2, -9), "float8_e5m2": (0, 0, 9, -16), "int8"
 """Then by 2 to the power of one of these: some reach the end of the format, or lie below its least normal number."""
 
 _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
-"""What there is a scale for, with weights: the tensor, each key head, or each key head of each batch entry."""
+"""Unit of a scale, with weights: the tensor, each key head, or each key head of each batch entry."""
 
 
 def quantize(

@@ -1,4 +1,4 @@
-"""NaN and infinity in drawn cases of attention: most of them where no query may look, or no result is owed."""
+"""NaN and infinity in drawn cases of attention: most where no query may look, or no result is expected."""
 
 from __future__ import annotations
 

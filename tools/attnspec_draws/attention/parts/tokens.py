@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Tokens = dict[str, "NDArray[Any]"]
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
-"""What queries are multiplied by, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
+"""Factors of queries, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
 
 _PEAK = 32.0
 """Scores of about 10, where one key has nearly all weight."""
 
 _FAR = {"float64": 64.0, "float32": 8.0, "float16": 8.0, "bfloat16": 8.0}
-"""What keys are multiplied by whose scores lie so far apart that no exponential of them is finite in the dtype."""
+"""Factors of keys whose scores lie so far apart that no exponential of them is finite in the dtype."""
 
 _STEPS = 200
 """Steps of rising scores: so many have 8 digits, as bfloat16 has."""
@@ -37,7 +37,7 @@ _TINY = {"float16": 2.0**-10, "float32": 2.0**-60, "bfloat16": 2.0**-60, "float6
 """Values far below one whose products with weights are still no subnormal numbers."""
 
 _APART = 64.0
-"""What values that cancel lie away from 0, in turns above and below it."""
+"""Distance of cancelling values from 0, in turns above and below it."""
 
 FAR_BELOW = -4096.0
 """Product of every query and key, other features aside: its exponential, or a quarter's, is a number of no dtype."""
@@ -109,7 +109,7 @@ def _large(tokens: Tokens, _stream: Stream, dtype: str) -> None:
 
 
 def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
-    """Let scores rise or fall with the place of the key, so that the largest one lies at one end."""
+    """Let scores rise or fall with the index of the key, so that the largest one lies at one end."""
     past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
     keys = past + tokens["key"].shape[2]
     places = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)

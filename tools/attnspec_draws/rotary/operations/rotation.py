@@ -39,7 +39,7 @@ _PARTIAL, _NONFINITE = 40, 8
 """Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
 
 _STANDING, _STAND, _SPOILT = 8, 30, 50
-"""Of a hundred draws, with tokens turned by no angle; of a hundred tokens; of such draws, first one not finite."""
+"""Of a hundred draws, those with unturned tokens; of a hundred tokens; of such draws, the first one not finite."""
 
 HEAVY = "heavy"
 _HEAVY = 10
@@ -97,7 +97,7 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
 
 
 def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> tuple[bool, bool]:
-    """Turn some tokens by no angle, or none; tell whether any stands, and whether one holds what is not finite."""
+    """Turn some tokens by no angle, or none; return whether any stands, and whether one holds a non-finite number."""
     stream = words.of("standing")
     standing = whole_numbers(words.of("standing tokens"), inputs["cos"].shape[:2], 0, 99) < _STAND
     stands, spoils, number = stream.percent(_STANDING), stream.percent(_SPOILT), stream.one_of(HOLDING)
@@ -115,7 +115,7 @@ def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits)
 def _make_heavy(
     words: Words, inputs: dict[str, NDArray[np.float64]], extents: Mapping[str, int], pairing: str, limits: Limits
 ) -> bool:
-    """Make products of features and tables too large for float16, but not what is owed; tell whether it was done."""
+    """Make products of features and tables too large for float16, but not the expected result; return whether done."""
     if not words.of(HEAVY).percent(_HEAVY) or limits.dtype != "float16" or not limits.allow(HEAVY):
         return False
     batch, heads, tokens, pairs = (extents[axis] for axis in _AXES)
