@@ -28,7 +28,7 @@ _USUAL_DTYPES = ("float64", "float32")
 class FoundCase:
     """Case found by a campaign, to be written down, with the command that shows it.
 
-    `twin` is the valid counterpart of a refusal, which differs in the error alone; else None.
+    `counterpart` is the valid case of a refusal, which differs in the error alone; else None.
     """
 
     case: Case

@@ -17,7 +17,7 @@ class Drawn:
     """Case without its answers; floats are float64, each a number of the draw's dtype.
 
     `features` are words of `Limits.without`, by which a failure can be made smaller; `extents` has axes that could be
-    shorter; `conventions` those on which the expected results depend; `presentation` the memory order by input.
+    shorter; `conventions` those on which the expected results depend; `memory_order` that of an input.
 
     Of a case too large to be held whole: `sample` has output to the flat, rising indices of the expected elements,
     `thinned` output to its whole shape, `expected` the sample's values (None where the reference computes all).
