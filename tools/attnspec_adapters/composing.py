@@ -11,19 +11,10 @@ from attnspec.contract import FAMILIES, OPERATIONS
 
 
 def composed(package: str, *, name: str, version: str, dtypes: tuple[str, ...]) -> SimpleNamespace:
-    """Return an adapter that holds what the modules of a package hold, which are named after families.
+    """Compose an adapter from the modules of a library's package, which are named after families.
 
-    Parameters
-    ----------
-    package
-        The library's package, such as ``attnspec_adapters.jax``.
-    name, version, dtypes
-        What the adapter says of the library. A module may say otherwise of some operations, in `dtypes` by operation.
-
-    Returns
-    -------
-    SimpleNamespace
-        The operations, with the conventions that the modules declare, and the capabilities that they are without.
+    It holds their operations, conventions and lacking capabilities; a module's `dtypes`, by operation, override those
+    here.
     """
     held: dict[str, Any] = {}
     conventions: dict[str, str] = {}

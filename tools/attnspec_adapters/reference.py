@@ -15,7 +15,7 @@ __all__ = ["adapter"]
 
 
 def adapter(layout: str | None = None) -> SimpleNamespace:
-    """Return the reference, with the functions that it has for a layout in place of the contract's."""
+    """Return the reference, with the functions that it has for a layout instead of the contract's."""
     functions = {
         operation: getattr(in_blocks, operation, None) or getattr(attnspec_reference, operation)
         for operation in OPERATIONS

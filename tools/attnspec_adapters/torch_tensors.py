@@ -1,4 +1,4 @@
-"""What the adapters of PyTorch need of its tensors."""
+"""Tensors of PyTorch, for its adapters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["differentiate", "find_device", "heads_differ", "to_array", "to_tenso
 
 
 def heads_differ(query: NDArray[Any], key: NDArray[Any]) -> bool:
-    """Tell whether query and key have head axes of different lengths."""
+    """Return whether query and key have head axes of different lengths."""
     return query.ndim == key.ndim == 4 and query.shape[1] != key.shape[1]
 
 
@@ -25,23 +25,9 @@ def differentiate(
     along: Mapping[str, NDArray[Any] | None],
     device: Any,
 ) -> dict[str, NDArray[Any]]:
-    """Return the gradients of a function of tensors by autograd, with respect to all that hold floats.
+    """Differentiate a function of tensors by autograd; return ``grad_NAME`` for each input NAME that holds floats.
 
-    Parameters
-    ----------
-    attend
-        Takes tensors by name and returns tensors by name.
-    inputs
-        The arrays that it takes; None for one that is not given.
-    along
-        The gradients with respect to what it returns; None for one that is not used.
-    device
-        Where to run it.
-
-    Returns
-    -------
-    dict
-        ``grad_NAME`` for each input NAME that holds floats.
+    `along` has the gradients with respect to its results; None for one that is not used.
     """
     tensors = {name: to_tensor(array, device) for name, array in inputs.items() if array is not None}
     found = gradients(

@@ -14,7 +14,7 @@ _SUFFIX, _SHIPPED = ".cases", "attnspec/_data/golden"
 
 
 class Bundling(BuildHookInterface[Any]):
-    """Makes a bundle of the golden files of each profile, and ships it in their place."""
+    """Makes a bundle of the golden files of each profile, and ships it instead of them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the bundles, and name them among what the wheel includes; an editable one reads the files."""

@@ -1,6 +1,6 @@
-"""A share at a time: what takes longest is tried in part, another part with every change of cases or code.
+"""A share at a time: the longest trials run in part, another part with every change of cases or code.
 
-CI sets the number of shares, so that it answers within a coffee break; without it everything is tried. What is due
+CI sets the number of shares, so that it answers within a coffee break; without it everything is tried. The share due
 follows from a digest of all that a trial depends on, so that one commit always tries the same, and a few of them all.
 """
 
@@ -26,32 +26,13 @@ _COUNTS = ("golden/index.json", "tools/attnspec/**/*.py", "reference_impl/**/*.p
 
 
 def is_due(name: str) -> bool:
-    """Tell whether something is to be tried now.
-
-    Parameters
-    ----------
-    name
-        What it is called, such as the id of a case.
-
-    Raises
-    ------
-    UsageError
-        If the number of shares is none.
-    """
+    """Check whether something, by name, is to be tried now; `UsageError` where the number of shares is none."""
     shares = _shares()
     return shares == 1 or _weight(name) % shares == 0
 
 
 def selection(names: Iterable[str], count: int) -> frozenset[str]:
-    """Return as many of some names as are to be tried in any case, others with every change of cases or code.
-
-    Parameters
-    ----------
-    names
-        All of them.
-    count
-        How many are tried, or all where there are no more.
-    """
+    """Select `count` of some names, all where there are no more; others with every change of cases or code."""
     return frozenset(sorted(names, key=_weight)[:count])
 
 

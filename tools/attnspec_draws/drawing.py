@@ -45,12 +45,12 @@ _SOURCE = {"section": "drawn as spec/draws.md says"}
 
 _FAR = 0.125
 _NOISE = 2.0**-30
-"""Of the largest number of an output, how much it must change at some place: no tolerance of float32 is as wide. And of
-the largest number of all outputs, for one that is 0 but for rounding."""
+"""Least change, beyond any float32 tolerance, relative to an output's largest number, and to that of all outputs for
+one that is 0 but for rounding."""
 
 _CHECKS = next(iter(settling(Settles.REFUSALS)))
 _STRICT = (_CHECKS, CHOICES[_CHECKS][0])
-"""Under which convention what is drawn must be refused: who lets NumPy repeat an array need not look at its shape."""
+"""Convention under which draws must be refused: one that lets NumPy repeat arrays need not look at shapes."""
 
 
 def drawable() -> tuple[str, ...]:
@@ -61,11 +61,8 @@ def drawable() -> tuple[str, ...]:
 def drawn_of(recipe: Recipe) -> Drawn:
     """Draw the inputs of a case, without its answers.
 
-    Raises
-    ------
-    UsageError
-        If cases of the operation cannot be drawn, an axis of the recipe is none of it, what it leaves out is nothing
-        that is drawn, or its lengths make a case that is too large.
+    `UsageError` where the operation cannot be drawn, an axis or a word left out is unknown to it, or the case is too
+    large.
     """
     case_generator = random_cases_of(recipe.operation).case_generators.get(recipe.operation)
     if case_generator is None:
@@ -94,7 +91,7 @@ def drawn_of(recipe: Recipe) -> Drawn:
 
 
 def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
-    """Tell whether the reference refuses what was drawn, which nobody declines for something that is left out."""
+    """Return whether the reference refuses what was drawn, which nobody declines for something that is left out."""
     if _refusal(recipe, drawn) is None:
         return False
     return needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
@@ -137,30 +134,12 @@ def _check_left_out(recipe: Recipe, case_generator: CaseGenerator) -> None:
 
 
 def draw(recipe: Recipe) -> Case:
-    """Draw a case: its inputs, and as its answers what the reference gives for them in float64.
-
-    Parameters
-    ----------
-    recipe
-        What makes it.
-
-    Raises
-    ------
-    UsageError
-        If cases of the operation cannot be drawn, an axis of the recipe is none of it, or its lengths make a case that
-        is too large.
-    """
+    """Draw a case: its inputs, and the reference's answers to them in float64; raises as `drawn_of`."""
     return case_of(recipe, drawn_of(recipe))
 
 
 def case_of_text(text: str) -> Case:
-    """Draw the case that a text names.
-
-    Raises
-    ------
-    UsageError
-        If it names none, or as `draw` raises it.
-    """
+    """Draw the case that a text names; `UsageError` where it names none, or as `draw`."""
     return draw(recipe_from_text(text))
 
 
@@ -199,14 +178,14 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
 
 
 def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
-    """Return why a draw must be refused; its twin is the draw as it is right."""
+    """Return why a draw must be refused; its valid counterpart is the draw as it is right."""
     reason = f"The reference says: {_refusal(recipe, drawn)}"
     strict = None if {*drawn.clauses} <= {*drawn.needed.values()} else _STRICT
     return Rejection(reason, recipe.leaving_out((REFUSED,)).text, strict)
 
 
 def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
-    """Return the argument that is changed, if any; None where what is owed first stays nearly the same."""
+    """Return the argument that is changed, if any; None where the first expected result stays nearly the same."""
     name, derived = drawn.changed, random_cases_of(recipe.operation).case_generators[recipe.operation].derived
     if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
         return None
@@ -226,7 +205,7 @@ def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArr
         return None
     before, after = (np.asarray(outputs[first], np.float64) for outputs in (expected, others))
     if before.shape != after.shape or not np.array_equal(np.isneginf(before), np.isneginf(after)):
-        # With inputs, NaN may be owed for infinity; without any, these are masks.
+        # With inputs, NaN may be expected for infinity; without any, these are masks.
         return None if inputs else change
     noise = _NOISE * max(map(_largest, (*expected.values(), *others.values())))
     own = _FAR * max(_largest(before), _largest(after))

@@ -1,4 +1,4 @@
-"""What is drawn for an implementation: no more than it says that it offers."""
+"""Features to draw for an implementation: no more than it says that it offers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENOUGH, _MOST = 60, 400
 """After how many draws in a row that are offered nothing is looked for, and after how many in all."""
 
 _UNDECIDED = 100
-"""For how many draws it is left open which of several features is declined: what is offered meanwhile may tell."""
+"""Draws for which it is left open which of several features is declined: those offered meanwhile may show it."""
 
 
 def drawn_for(declaration: Declaration) -> tuple[str, ...]:
@@ -35,39 +35,16 @@ def drawn_for(declaration: Declaration) -> tuple[str, ...]:
 
 
 def not_offered(declaration: Declaration, conventions: Choices) -> frozenset[str]:
-    """Return the features that are to be left out of draws for an implementation.
-
-    Parameters
-    ----------
-    declaration
-        What it says about itself.
-    conventions
-        Every convention's choice for the operation that is drawn.
-    """
+    """Return the features to leave out of draws, by a declaration and every convention's choice."""
     fixed = conventions.departing[Settles.ATTRIBUTE]
     others = [f"{name}={choice}" for name, only in fixed.items() for choice in CHOICES[name] if choice != only]
     return frozenset((*declaration.without, *others))
 
 
 def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | None], seed: str) -> frozenset[str]:
-    """Find what an implementation declines beside what it declares, by small draws.
+    """Learn what an implementation declines beside its declaration, by small draws; return all features to leave out.
 
-    Parameters
-    ----------
-    operation
-        The operation that is drawn.
-    limits
-        What draws keep to, what is declared left out.
-    offered
-        Whether a case is answered, rightly or not; None where it does not come to an answer, which tells nothing about
-        its features, and is to be drawn.
-    seed
-        The seed of the small draws.
-
-    Returns
-    -------
-    without
-        What is to be left out, what was known already included.
+    `offered` gives None where a case comes to no answer, which says nothing about its features: they are to be drawn.
     """
     in_a_row = 0
     small = replace(limits, elements=min(limits.elements, SMALL), longest=min(limits.longest, SMALL))

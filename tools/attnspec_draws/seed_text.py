@@ -34,21 +34,9 @@ _FORM = "draw:OPERATION/SEED/NUMBER:DTYPE, and behind it AXIS=LENGTH and without
 
 @dataclass(frozen=True)
 class Recipe:
-    """What makes a draw.
+    """Recipe of a draw: its operation, seed, number and limits.
 
-    Attributes
-    ----------
-    operation
-        Which operation it calls.
-    seed, number
-        The seed of a set of draws, any word without slash and colon, and which of its draws it is, below a billion.
-    limits
-        What it keeps to.
-
-    Raises
-    ------
-    UsageError
-        If the seed is no such word, or the number no such number.
+    `UsageError` unless the seed is a word without slash and colon, and the number below a billion.
     """
 
     operation: str
@@ -95,23 +83,17 @@ class Recipe:
 
 
 def is_seed(word: str) -> bool:
-    """Tell whether a word can be the seed of draws: it has no space, slash and colon."""
+    """Return whether a word can be the seed of draws: it has no space, slash and colon."""
     return _SEED.fullmatch(word) is not None
 
 
 def is_recipe(text: str) -> bool:
-    """Tell whether a text names a draw, or tries to."""
+    """Return whether a text names a draw, or tries to."""
     return text.startswith(PREFIX)
 
 
 def recipe_from_text(text: str) -> Recipe:
-    """Read the text of a draw.
-
-    Raises
-    ------
-    UsageError
-        If it is none; the message quotes it, and says what is wrong.
-    """
+    """Read the text of a draw; `UsageError`, which quotes it and says what is wrong, where it is none."""
     place, *words = text.removeprefix(PREFIX).split(":")
     operation, *numbers = place.split("/")
     if not is_recipe(text) or len(numbers) != 2 or not _SEED.fullmatch(numbers[0]) or not _NUMBER.fullmatch(numbers[1]):

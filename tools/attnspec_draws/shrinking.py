@@ -19,19 +19,9 @@ MOST = 400
 
 
 def shrunk(recipe: Recipe, fails: Callable[[Case], bool], *, most: int = MOST) -> Recipe:
-    """Return the recipe of a small draw that fails as a given one does.
+    """Shrink a failing draw to one that `fails` in the same way, trying at most `most` draws.
 
-    Features are left out and axes shortened one at a time, as long as what remains fails; in the end none of them can
-    be left out or shortened alone.
-
-    Parameters
-    ----------
-    recipe
-        A draw that fails.
-    fails
-        Whether a case fails in the same way.
-    most
-        How many draws are tried.
+    Features are left out and axes shortened one at a time, until none can be left out or shortened alone.
     """
     tried = {recipe.text}
     drawn = drawn_of(recipe)
@@ -54,7 +44,7 @@ def shrunk(recipe: Recipe, fails: Callable[[Case], bool], *, most: int = MOST) -
 
 
 def _exchanges(drawn: Drawn, made: Drawn) -> bool:
-    """Tell whether what was left out only gave way to something else, as a mask of one kind to one of another."""
+    """Return whether what was left out only gave way to something else, as a mask of one kind to one of another."""
     return made.extents == drawn.extents and not {*made.features} <= {*drawn.features}
 
 

@@ -1,4 +1,4 @@
-"""The built-in adapter `flax`: what Flax NNX computes on a CPU."""
+"""Built-in adapter `flax`: Flax NNX on a CPU."""
 
 from __future__ import annotations
 

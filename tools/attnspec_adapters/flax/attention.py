@@ -53,7 +53,7 @@ nnx = import_library("flax.nnx", adapter="flax")
 
 conventions: Mapping[str, str] = {
     "input_checks": "lenient",
-    # A mask puts the lowest number in the place of scores; a bias of -inf is added.
+    # A mask puts the lowest number where a score was; a bias of -inf is added.
     "fully_masked_row": "uniform",
     "fully_masked_row@float_mask": "nan",
     "fully_masked_row@alibi_slopes": "nan",
@@ -89,10 +89,7 @@ def single_head_attention(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run ``flax.nnx.MultiHeadAttention`` with one head on (S, D) and return `output` and `weights`.
 
-    Raises
-    ------
-    Unsupported
-        For values of another width than the keys, and for another `scale` than the default.
+    `Unsupported` for values of another width than the keys, and for another `scale` than the default.
     """
     if w_value.shape[1] != w_key.shape[1]:
         raise Unsupported("Flax's MultiHeadAttention has values as wide as the keys")
@@ -122,10 +119,7 @@ def multi_head_attention(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run ``flax.nnx.MultiHeadAttention`` on (B, S, D) and return `output` and the `weights` of each head.
 
-    Raises
-    ------
-    Unsupported
-        For a mask of numbers, and for another `scale` than the default.
+    `Unsupported` for a mask of numbers, and for another `scale` than the default.
     """
     if mask is not None:
         if mask.dtype != np.bool_:

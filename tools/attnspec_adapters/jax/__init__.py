@@ -1,4 +1,4 @@
-"""The built-in adapter `jax`: what JAX computes on a CPU."""
+"""Built-in adapter `jax`: JAX on a CPU."""
 
 from __future__ import annotations
 

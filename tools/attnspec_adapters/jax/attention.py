@@ -32,7 +32,7 @@ others                          JAX has no operator for them; Flax and Keras do
 A float mask goes by two arguments because JAX has two answers for a row in which every key is excluded: the mean of
 all values where ``mask`` did it, and NaN where ``bias`` did.
 
-What JAX computes in float64 here is not all float64: its attention takes the softmax in float32 whatever comes in, so
+JAX does not compute all of float64 in float64 here: its attention takes the softmax in float32 whatever comes in, so
 that this adapter declares `accumulation`. 64-bit numbers are enabled for the calls alone. The conventions were found by
 running JAX 0.10 on a CPU, and the tests run it again.
 """
@@ -89,10 +89,7 @@ def scaled_dot_product_attention(
 ) -> dict[str, NDArray[Any]]:
     """Run ``jax.nn.dot_product_attention`` on (B, H, S, E) and return `output` and `logsumexp`.
 
-    Raises
-    ------
-    Unsupported
-        For values of another width than the keys, and for a product that JAX does not compile on a CPU.
+    `Unsupported` for values of another width than the keys, and for a product that JAX does not compile on a CPU.
     """
     arrays, options = _as_jax_takes_them(
         query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
@@ -117,13 +114,7 @@ def scaled_dot_product_attention_backward(
     scale: float | None = None,
     window: Sequence[int | None] | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`.
-
-    Raises
-    ------
-    Unsupported
-        As forwards.
-    """
+    """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`; raises as forwards."""
     arrays, options = _as_jax_takes_them(
         query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
     )
@@ -195,7 +186,7 @@ def _what_compiles() -> Generator[None]:
 
 
 _NOT_COMPILED = "Algorithm not supported by the ElementalIrEmitter"
-"""What the compiler says of a product of two single numbers, for which it has no code that accumulates wider."""
+"""Message of the compiler about a product of two single numbers, for which it has no code that accumulates wider."""
 
 
 @cache

@@ -27,7 +27,7 @@ Operation                       Cannot be expressed
 others                          Keras has no operator for them
 =============================== =====================================================================
 
-What excludes is three things there: a number of -2.4e38 (-45850 in float16) that is added, by ``mask``; -inf, by
+Keras excludes in three ways: a number of -2.4e38 (-45850 in float16) that is added, by ``mask``; -inf, by
 ``bias``; and a zero in the weights, by the layer. Rows without keys differ accordingly. The conventions were found by
 running Keras 3.15 with PyTorch 2.13 on a CPU, and the tests run it again.
 """
@@ -108,10 +108,7 @@ def single_head_attention(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run ``keras.layers.MultiHeadAttention`` with one head on (S, D) and return `output` and `weights`.
 
-    Raises
-    ------
-    Unsupported
-        For another `scale` than the default.
+    `Unsupported` for another `scale` than the default.
     """
     if w_output is None:
         w_output = np.eye(w_value.shape[-1], dtype=x.dtype)
@@ -141,10 +138,7 @@ def multi_head_attention(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run ``keras.layers.MultiHeadAttention`` on (B, S, D) and return `output` and the `weights` of each head.
 
-    Raises
-    ------
-    Unsupported
-        For a mask of numbers, and for another `scale` than the default.
+    `Unsupported` for a mask of numbers, and for another `scale` than the default.
     """
     if mask is not None and mask.dtype != np.bool_:
         raise Unsupported("Keras' MultiHeadAttention reads every mask as truth values")
@@ -156,21 +150,8 @@ def multi_head_attention(
 class _Layer:
     """``keras.layers.MultiHeadAttention`` with given parameters.
 
-    Parameters
-    ----------
-    matrices
-        Projections of query, key, value and output, to be applied as x @ W.
-    biases
-        Their biases; None is zero.
-    num_heads
-        Number of heads.
-    scale
-        None, or the only one that the layer has.
-
-    Raises
-    ------
-    Unsupported
-        For another `scale`.
+    `matrices` project query, key, value and output as x @ W; a bias of None is zero; `Unsupported` for any `scale` but
+    None or the only one that the layer has.
     """
 
     def __init__(

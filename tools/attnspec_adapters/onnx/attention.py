@@ -74,10 +74,7 @@ def scaled_dot_product_attention(
 ) -> dict[str, NDArray[Any]]:
     """Run ``Attention`` on (B, H, S, E) and return `output`, the steps and, with a past, what is present.
 
-    Raises
-    ------
-    Unsupported
-        For what the operator cannot express.
+    `Unsupported` for what the operator cannot express.
     """
     given = {
         "query": query,

@@ -14,17 +14,7 @@ _IR_VERSION = 10
 
 
 def model_of(node: Any, inputs: Mapping[str, str], outputs: Mapping[str, str], opset: int) -> bytes:
-    """Return the bytes of a model of one operator; shapes are left open, so that it serves every case.
-
-    Parameters
-    ----------
-    node
-        The operator.
-    inputs, outputs
-        Name to dtype.
-    opset
-        Version of the operator set.
-    """
+    """Return the bytes of a model of one operator, from name to dtype; open shapes let it serve every case."""
     helper = onnx().helper
     graph = helper.make_graph([node], "attnspec", _values(inputs), _values(outputs))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR_VERSION)

@@ -24,23 +24,15 @@ INPUTS = ("query", "key", "value", "mask", "past_key", "past_value", "key_length
 """The contract's inputs in the order of the operator's."""
 
 STEPS = {"scores": 0, "logits": 2, "weights": 3}
-"""What ``qk_matmul_output`` is, to the mode that makes it so."""
+"""Content of ``qk_matmul_output``, to the mode that makes it so."""
 
 
 @dataclass(frozen=True)
 class AttentionModel:
-    """What one model of ``Attention`` is made for; everything that is not a shape.
+    """Model of ``Attention``: everything that is not a shape.
 
-    Attributes
-    ----------
-    opset
-        Version of the operator set.
-    inputs
-        The contract's names of the inputs with their dtypes.
-    attributes
-        The operator's attributes.
-    step
-        The name in :data:`STEPS` that it returns beside the output.
+    `inputs` has dtypes by the contract's names; `step` is the name in :data:`STEPS` of what is returned beside the
+    output.
     """
 
     opset: int
@@ -66,23 +58,10 @@ def run_attention(
     window: Sequence[int | None] | None = None,
     steps: Sequence[str],
 ) -> dict[str, NDArray[Any]]:
-    """Run ``Attention`` on a case, once for each step, and return the output, the steps and what is present.
+    """Run ``Attention`` on a case, once for each of `steps`, and return the output, the steps and what is present.
 
-    Parameters
-    ----------
-    run
-        Runs a serialized model on inputs.
-    inputs
-        The case's tensors, by the contract's names, those in :data:`INPUTS`; None for one that it does not state.
-    is_causal, causal_alignment, scale, softcap, window
-        As in the contract.
-    steps
-        Names in :data:`STEPS` to return beside the output.
-
-    Raises
-    ------
-    Unsupported
-        For what the operator cannot express.
+    `run` takes a serialized model and inputs; `inputs` has tensors by the names in :data:`INPUTS`, None for one not
+    stated; `Unsupported` for what the operator cannot express.
     """
     fed = {name: array for name, array in inputs.items() if array is not None}
     if is_causal or window is not None:
@@ -114,7 +93,7 @@ def run_attention(
 
 
 def _check_placement(inputs: Mapping[str, NDArray[Any]], causal_alignment: str) -> None:
-    """Raise Unsupported unless the operator places the queries where the case does."""
+    """Raise Unsupported unless the operator positions the queries as the case does."""
     query_length, past = inputs["query"].shape[-2], inputs.get("past_key")
     past_length = 0 if past is None else past.shape[-2]
     lengths = inputs.get("key_lengths")

@@ -20,19 +20,9 @@ def rotate(
     sin: NDArray[Any],
     pairing: str,
 ) -> NDArray[Any]:
-    """Run ``RotaryEmbedding`` on (B, H, S, E), with a table for each batch entry in the place of positions.
+    """Run ``RotaryEmbedding`` on (B, H, S, E), with a table for each batch entry instead of positions.
 
-    Parameters
-    ----------
-    run
-        Runs a serialized model on inputs.
-    x, cos, sin, pairing
-        As in the contract.
-
-    Raises
-    ------
-    ValueError
-        The pairing is none of the two that the operator's attribute has.
+    `run` takes a serialized model and inputs; `ValueError` for a pairing that the operator does not have.
     """
     if pairing not in ("half", "interleaved"):
         raise ValueError(f"ONNX's RotaryEmbedding has no pairing {pairing!r}")
@@ -47,14 +37,7 @@ def rotate(
 def serialized_rotation(dtype: str, *, interleaved: bool, rotated_width: int) -> bytes:
     """Return the bytes of a model of ``RotaryEmbedding``, opset 23, from `x`, `cos` and `sin` to `output`.
 
-    Parameters
-    ----------
-    dtype
-        Dtype of every tensor.
-    interleaved
-        Whether neighbouring features make pairs.
-    rotated_width
-        How many features are rotated; 0 for all.
+    `interleaved` makes pairs of neighbouring features; a `rotated_width` of 0 rotates all.
     """
     inputs = ("x", "cos", "sin")
     attributes = {"interleaved": int(interleaved), "rotary_embedding_dim": rotated_width}

@@ -75,10 +75,7 @@ def scaled_dot_product_attention(
 ) -> dict[str, NDArray[Any]]:
     """Run ``Attention`` on (B, H, S, E) and return `output`, two steps and, with a past, what is present.
 
-    Raises
-    ------
-    Unsupported
-        For what the operator cannot express, and for what ONNX Runtime does not take.
+    `Unsupported` for what the operator cannot express, and for what ONNX Runtime does not take.
     """
     _refuse_what_it_does_not_take(query, key, past_key, mask, scale)
     given = {

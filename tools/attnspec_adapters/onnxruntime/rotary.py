@@ -4,7 +4,7 @@
 Operation        Mapped to
 ================ ===========================================================================
 `apply_rotary`   ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
-                 entry in the place of positions
+                 entry instead of positions
 others           ONNX has no operator for them
 ================ ===========================================================================
 
@@ -30,11 +30,5 @@ conventions: Mapping[str, str] = {}
 
 
 def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairing: str = "half") -> NDArray[Any]:
-    """Run ``RotaryEmbedding`` on (B, H, S, E).
-
-    Raises
-    ------
-    ValueError
-        The pairing is none of the two that the operator's attribute has.
-    """
+    """Run ``RotaryEmbedding`` on (B, H, S, E); `ValueError` for a pairing that the operator does not have."""
     return rotate(run_model, x, cos, sin, pairing)

@@ -58,7 +58,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class _Configuration:
-    """What the functions read of a model's configuration."""
+    """Attributes that the functions read of a model's configuration."""
 
     head_dim: int
     rope_parameters: Mapping[str, Any]
@@ -111,13 +111,7 @@ def rotary_tables(
 
 
 def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairing: str = "half") -> NDArray[Any]:
-    """Rotate as GPT-NeoX does, or as GLM does; `x` stands for both query and key.
-
-    Raises
-    ------
-    ValueError
-        The pairing is none that a model has.
-    """
+    """Rotate as GPT-NeoX or GLM does, `x` as both query and key; `ValueError` for a pairing that no model has."""
     models = {"half": "gpt_neox", "interleaved": "glm"}
     if pairing not in models:
         raise ValueError(f"no model of Transformers has the pairing {pairing!r}")

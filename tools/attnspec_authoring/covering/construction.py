@@ -25,15 +25,7 @@ _MOST_STEPS = 300
 
 
 class Completed(NamedTuple):
-    """The rows of a table and what they cannot hold.
-
-    Attributes
-    ----------
-    rows
-        The rows that were given and those that were appended, each factor to level.
-    impossible
-        Pairs of levels that no row may hold.
-    """
+    """Rows of a table, given and appended, each factor to level, and the pairs of levels that no row may hold."""
 
     rows: tuple[Mapping[str, str], ...]
     impossible: tuple[Pair, ...]
@@ -57,14 +49,7 @@ def completed(
 ) -> Completed:
     """Append rows until every two levels meet that may.
 
-    Parameters
-    ----------
-    factors
-        The factors.
-    allowed
-        Tells whether a row, or a part of one, may be. What is added to a part that may not be does not redeem it.
-    rows
-        The rows that there are.
+    `allowed` takes a row, or a part of one; an addition to a part that may not be does not redeem it.
     """
     greedy = _Greedy(factors, allowed)
     for row in rows:
@@ -85,7 +70,7 @@ def completed(
 
 
 class _Greedy:
-    """The pairs that no row holds yet, and how a row is made that holds many of them.
+    """Greedy choice of rows that hold many of the pairs that no row holds yet.
 
     Sets of choices are integers with a bit for each choice, because a row looks at some thousand of them.
     """
@@ -103,7 +88,7 @@ class _Greedy:
         self._never = {number for number, choice in enumerate(self._choices) if not allowed(dict([choice]))}
 
     def is_open(self, pair: Pair) -> bool:
-        """Tell whether no row holds a pair, be it that none may."""
+        """Return whether no row holds a pair, be it that none may."""
         one, other = (self._numbers[choice] for choice in pair)
         return bool((self._open[one] | self._excluded[one]) >> other & 1)
 
@@ -127,7 +112,7 @@ class _Greedy:
         """Return a row that holds a pair and as many open pairs as greed finds; None where none may hold it."""
         if not self._allowed(dict(pair)):
             return None
-        # Greed may run into dead ends that the order of the factors avoids: what restricts most stands first.
+        # Greed may run into dead ends that the order of the factors avoids: the most restricted factor stands first.
         return self._row_around(pair, in_order=False) or self._row_around(pair, in_order=True)
 
     def _row_around(self, pair: Pair, *, in_order: bool) -> Mapping[str, str] | None:

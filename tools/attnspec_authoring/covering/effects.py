@@ -31,15 +31,7 @@ Half precision is told apart by the same cases, but by fewer tolerances.
 
 
 def idle_features(case: AuthoredCase, without: Mapping[str, Call]) -> list[str]:
-    """Return the features of a case that do not show.
-
-    Parameters
-    ----------
-    case
-        The case.
-    without
-        Feature to the call of the same operation in which it is switched off.
-    """
+    """Return the features of a case that do not show; `without` has the call in which each is switched off."""
     found: list[str] = []
     for dtype, many in MANY.items():
         inputs = {name: rounded_to(array, dtype) for name, array in case.inputs.items()}

@@ -21,28 +21,14 @@ _SEED = "drawn_with"
 
 
 class Row(NamedTuple):
-    """One row of a table.
-
-    Attributes
-    ----------
-    levels
-        Factor to level.
-    seed
-        With which the numbers of its case are drawn: the first one with which every feature shows.
-    """
+    """Row of a table, factor to level, and the first seed of its case's numbers with which every feature shows."""
 
     levels: Mapping[str, str]
     seed: int
 
 
 def read_rows(path: Path, factors: Factors) -> tuple[Row, ...]:
-    """Read the rows of a table.
-
-    Raises
-    ------
-    RecipeError
-        If a line does not hold a level of every factor and a seed.
-    """
+    """Read the rows of a table; `RecipeError` where a line lacks a level of a factor, or the seed."""
     if not path.exists():
         return ()
     heading, *lines = path.read_text(encoding="utf-8").splitlines()

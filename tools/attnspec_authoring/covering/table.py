@@ -18,20 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose rows are cases.
+    """Table whose rows are cases.
 
-    Attributes
-    ----------
-    name
-        What the ids of its cases begin with; a number of three digits follows.
-    file
-        Where its rows are kept.
-    factors
-        Factor to its levels.
-    allowed
-        Tells whether a row, or a part of one, may be.
-    case_of
-        Makes a case of an id, a row's levels and a seed.
+    `name` begins their ids, and a number of three digits follows; `allowed` takes a row, or a part of one; `case_of`
+    takes an id, a row's levels and a seed.
     """
 
     name: str

@@ -14,13 +14,7 @@ LISTED = Path(__file__).with_name("equivalents.toml")
 
 
 def read_equivalents(file: Path = LISTED) -> Equivalents:
-    """Read the list: tables ``[[equivalent]]`` with a ``reason`` and the ids of its ``mutants``.
-
-    Raises
-    ------
-    ValueError
-        If a mutant is listed twice.
-    """
+    """Read tables ``[[equivalent]]`` of a ``reason`` and ids of ``mutants``; `ValueError` if one occurs twice."""
     entries = tomllib.loads(file.read_text(encoding="utf-8")).get("equivalent", [])
     listed = [(mutant, entry["reason"]) for entry in entries for mutant in entry["mutants"]]
     equivalents = dict(listed)

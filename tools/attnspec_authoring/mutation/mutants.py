@@ -1,4 +1,4 @@
-"""The mutants: sources of the reference, each changed in one place."""
+"""Mutants: sources of the reference, each with one change."""
 
 from __future__ import annotations
 
@@ -17,17 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one module.
+    """Mutant: one change of one module, named below ``attnspec_reference``, with its changed source.
 
-    Attributes
-    ----------
-    id
-        ``module.function: before -> after``, the module without its family, with ``#2`` behind it where a function
-        holds the same text twice. It stays the same while other functions change.
-    module
-        The module below ``attnspec_reference``, such as ``attention.softmax``.
-    source
-        The module's source with the change in it.
+    The `id` is ``module.function: before -> after``, the module without its family, with ``#2`` behind it where a
+    function holds the same text twice. It stays the same while other functions change.
     """
 
     id: str
@@ -69,7 +62,7 @@ def mutants_of(module: str, source: str) -> tuple[Mutant, ...]:
 
 
 def _changes(function: ast.FunctionDef) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """Yield each node of a function that is replaced, and the text in its place."""
+    """Yield each node of a function that is replaced, and its replacement text."""
     roots = [default for default in (*function.args.defaults, *function.args.kw_defaults) if default is not None]
     for node in _nodes([*roots, *function.body[1:]]):
         if isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.Continue):
@@ -101,7 +94,7 @@ def _nodes(nodes: list[ast.expr] | list[ast.stmt] | list[ast.AST]) -> Iterator[a
 
 
 def _spliced(source: str, node: ast.expr | ast.stmt, text: str) -> str:
-    """Write a text in the place of a node. Columns of the syntax tree count bytes."""
+    """Replace a node by a text. Columns of the syntax tree count bytes."""
     lines = source.encode().splitlines(keepends=True)
     assert node.end_lineno is not None
     assert node.end_col_offset is not None

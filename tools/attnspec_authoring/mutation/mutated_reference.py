@@ -29,12 +29,7 @@ PACKAGE = "attnspec_reference"
 def load_mutated_reference(mutant: Mutant) -> SimpleNamespace:
     """Import a fresh copy of the reference with the mutant in it; the one that is already imported stays as it is.
 
-    The result holds the operations that the mutant can change: those whose modules import it, however deep.
-
-    Raises
-    ------
-    Exception
-        Whatever the mutant raises when it is imported.
+    It holds the operations whose modules import the mutant, however deep; raises whatever the mutant raises.
     """
     with _fresh_imports(mutant):
         package = importlib.import_module(PACKAGE)

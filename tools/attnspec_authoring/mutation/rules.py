@@ -1,6 +1,6 @@
-"""The changes: what one place in a source could wrongly be instead.
+"""Rules of mutation: wrong replacements of one node of a source.
 
-Each rule takes a node of the syntax tree and yields what may stand in its place. A rule knows nothing about
+Each rule takes a node of the syntax tree and yields its replacements. A rule knows nothing about
 attention, so that nobody chooses which mistakes are tried.
 """
 
@@ -44,7 +44,7 @@ NUMBERS = {"inf": ("1e9", "1e4"), "nan": ("0.0",)}
 
 
 def replacements(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield what may stand in the place of an expression."""
+    """Yield replacements of an expression."""
     for rule in RULES.get(type(node), ()):
         yield from rule(node)
 
@@ -144,7 +144,7 @@ def exchange(node: ast.List) -> Iterator[ast.expr]:
 
 
 def is_name(node: ast.AST, *names: str) -> bool:
-    """Tell whether a node is one of these names."""
+    """Return whether a node is one of these names."""
     return isinstance(node, ast.Name) and node.id in names
 
 

@@ -34,15 +34,9 @@ SECONDS_ALLOWED = 60
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a mutant.
+    """Outcome of a mutant, by its id.
 
-    Attributes
-    ----------
-    id
-        The mutant.
-    killed_by
-        Case, dtype and what was wrong there; or that it could not be imported, or hung. None for a mutant that no
-        case in any dtype tells from the reference.
+    `killed_by` has case, dtype and error, or that it hung or could not be imported; None for one that no case notices.
     """
 
     id: str
@@ -55,14 +49,9 @@ class MutantHangsError(KeyboardInterrupt):
 
 @dataclass
 class Examiner:
-    """Finds a case that fails an implementation; cases that have failed others before are tried first.
+    """Examiner that finds a case failing an implementation; cases that failed others before are tried first.
 
-    Attributes
-    ----------
-    suite
-        The cases.
-    failures
-        How many implementations each case has failed. It orders the cases and decides nothing.
+    `failures` counts failed implementations by case. It orders the cases and decides nothing.
     """
 
     suite: Suite
@@ -74,16 +63,9 @@ class Examiner:
     def first_failure(
         self, implementation: Implementation, dtypes: Sequence[str] = FLOAT_DTYPES, foremost: str | None = None
     ) -> Result | None:
-        """Validate an implementation up to the first result that is wrong: in the first dtype, then in the others.
+        """Validate an implementation up to the first wrong result, in the first dtype, then in the others.
 
-        Parameters
-        ----------
-        implementation
-            What is validated.
-        dtypes
-            The dtypes.
-        foremost
-            Id of the case to try before all others, as it is expected to fail; None for the usual order.
+        `foremost` is a case to try before all others; None for the usual order.
         """
         ordered = self._ordered(implementation)
         ordered.sort(key=lambda case: case.id != foremost)
@@ -96,10 +78,10 @@ class Examiner:
         return None
 
     def first_failure_of_a_mutant(self, implementation: Implementation) -> Result | None:
-        """Do the same with an implementation that declares nothing, as mutants are.
+        """Validate a mutant up to the first wrong result.
 
-        Its tolerances are the same as those of any other such one, and are computed once. It is asked once; only the
-        cases that look for what is kept from call to call, or is not repeatable, are validated as a whole, in float64.
+        Mutants declare nothing, so that their tolerances are computed once. It is asked once; only cases that look for
+        memory between calls, or for what is not repeatable, are validated as a whole, in float64.
         """
         cases = self._ordered(implementation)
         for in_first_dtype in (True, False):
@@ -119,7 +101,7 @@ class Examiner:
         return sorted(cases, key=lambda case: -self.failures[case.id])
 
     def _with_counterparts(self, part: Sequence[Case]) -> list[Case]:
-        """Add the valid twins of refusals, which are graded with them."""
+        """Add the valid counterparts of refusals, which are graded with them."""
         known = {**self.suite.counterparts, **self.suite.cases}
         counterparts = [known[case.rejects.counterpart] for case in part if case.rejects is not None]
         return [*{case.id: case for case in (*part, *counterparts)}.values()]
@@ -159,15 +141,7 @@ def try_mutant(mutant: Mutant, examiner: Examiner) -> Outcome:
 
 
 def try_mutants(mutants: Sequence[Mutant], *, processes: int | None = None) -> Iterator[Outcome]:
-    """Try mutants in processes of their own, and yield what came of each, in their order.
-
-    Parameters
-    ----------
-    mutants
-        The mutants.
-    processes
-        How many at a time; one for each processor if None.
-    """
+    """Try mutants in processes of their own, one for each processor if None, and yield their outcomes in order."""
     # One thread each: the arrays are small, and several threads on one processor only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")

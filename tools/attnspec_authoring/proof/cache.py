@@ -1,6 +1,6 @@
-"""What earlier matrices found, kept for as long as nothing has changed on which it depends.
+"""Findings of earlier matrices, kept for as long as nothing has changed on which they depend.
 
-What a case makes of a mistake depends on the case, on the mistake, on the reference and on the harness. The digest of
+A finding of a case on a mistake depends on the case, on the mistake, on the reference and on the harness. The digest of
 all their files is kept beside it, so that what is read is never stale; whoever deletes the folder loses time alone.
 """
 
@@ -45,7 +45,7 @@ _DIGITS = 16
 
 
 class _Kept(NamedTuple):
-    """What one case found, and the digest that says of which case that is true."""
+    """Finding of one case, and the digest of the case of which it is true."""
 
     digest: str
     checks: dict[str, str | None]
@@ -67,14 +67,9 @@ def _is_of(kept: _Kept | None, digest: str) -> bool:
 
 
 class Cache:
-    """A folder with a file for each mistake and each control.
+    """Cache of findings: a folder with a file for each mistake and each control, made when there is something to keep.
 
-    Parameters
-    ----------
-    folder
-        The folder; it is made when there is something to keep.
-    of_part
-        Whether only a part of the cases is run. What depends on earlier calls is then neither read nor kept.
+    With `of_part`, only a part of the cases is run: findings that depend on earlier calls are neither read nor kept.
     """
 
     def __init__(self, folder: Path = FOLDER, *, of_part: bool = False) -> None:
@@ -123,7 +118,7 @@ class Cache:
         return dict.fromkeys(digests, _digest_of(f"{case_id} {digest}" for case_id, digest in digests.items()))
 
     def _digest(self, case: Case, suite: Suite) -> str:
-        """Return the digest of a case's file, and of that of its twin where it has one."""
+        """Return the digest of a case's file, and of that of its valid counterpart where it has one."""
         if case.id not in self._cases:
             files = [case.id] if case.rejects is None else [case.id, case.rejects.counterpart]
             contents = [(suite.folder / f"{name}.json").read_bytes() for name in files]

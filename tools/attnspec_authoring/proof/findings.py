@@ -1,4 +1,4 @@
-"""What the matrix says: what survives, what fails unjustly, what no case or no mistake covers."""
+"""Findings of the matrix: survivors, unjust failures, and gaps of cases and mistakes."""
 
 from __future__ import annotations
 
@@ -18,24 +18,12 @@ ENOUGH = 2
 
 @dataclass(frozen=True)
 class Findings:
-    """What a matrix shows; the first six must be empty.
+    """Findings of a matrix; the first six must be empty.
 
-    Attributes
-    ----------
-    surviving
-        (mistake, dtype) that fewer than two cases notice.
-    missed_targets
-        (case, mistake) of which the case is there to catch the mistake, and does not.
-    untargeted
-        Mistakes that no case is there to catch.
-    failing_controls
-        (control, dtype, case) of which the case fails what is right.
-    unexercised, unbroken
-        Clauses that no case exercises, or that no mistake breaks.
-    redundant
-        Case to another case that notices all that it notices.
-    unseen
-        Mistake to the dtypes of half precision in which no case notices it.
+    `surviving`: (mistake, dtype) that fewer than two cases notice. `missed_targets`: (case, mistake) that the case is
+    there to catch, and does not. `untargeted`: mistakes that no case is there to catch. `failing_controls`: (control,
+    dtype, case). `unexercised`, `unbroken`: clauses without a case, without a mistake. `redundant`: case to another
+    that notices all that it notices. `unseen`: mistake to the dtypes of half precision in which no case notices it.
     """
 
     surviving: tuple[tuple[str, str], ...]
@@ -61,17 +49,7 @@ class Findings:
 
 
 def find(matrix: Matrix, clauses: Iterable[str], exercised: Iterable[str]) -> Findings:
-    """Read a matrix.
-
-    Parameters
-    ----------
-    matrix
-        A matrix of the whole catalogue over the whole suite.
-    clauses
-        Ids of all clauses of the specification.
-    exercised
-        Ids of the clauses that a case exercises.
-    """
+    """Read the findings of a whole matrix, by the ids of all clauses and of those that a case exercises."""
     clauses, exercised = tuple(clauses), set(exercised)
     broken = {trial.clause for trial in matrix.mistakes}
     return Findings(

@@ -38,16 +38,9 @@ CLAUSES = "clauses.json"
 
 
 class Tried(NamedTuple):
-    """A wrong implementation that was run over the cases.
+    """Wrong implementation that was run over the cases, by folder and file name.
 
-    Attributes
-    ----------
-    id
-        Folder and name of its file.
-    clauses
-        The clauses that judges say it breaks.
-    noticed
-        Operation to the ids of its cases that notice it.
+    `clauses` are those that judges say it breaks; `noticed` has, by operation, the ids of the cases that notice it.
     """
 
     id: str
@@ -56,10 +49,10 @@ class Tried(NamedTuple):
 
 
 class _OwedAlone(Wrapped):
-    """An implementation that gives what is owed: what else it gets wrong has nothing to do with what was judged."""
+    """Implementation that gives the expected outputs alone: errors in others have nothing to do with the judgement."""
 
     def run(self, request: Request) -> Answer:
-        """Answer a request, and drop what nobody owes."""
+        """Answer a request, and drop outputs that are not expected."""
         answer = super().run(request)
         if not isinstance(answer, Outputs):
             return answer
@@ -68,19 +61,9 @@ class _OwedAlone(Wrapped):
 
 
 def judged_files(folders: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
-    """Return the wrong files of batches, each with the clauses that judges say it breaks.
+    """Return the wrong files of batches (folders, or archives such as ``batch_7``) with the clauses that they break.
 
-    Parameters
-    ----------
-    folders
-        The batches: folders, or names of archives such as ``batch_7``.
-
-    Raises
-    ------
-    UsageError
-        If a folder holds no judgement.
-    ArchiveError
-        If an archive cannot be unpacked.
+    `UsageError` where a folder holds no judgement, `ArchiveError` where an archive cannot be unpacked.
     """
     found: dict[Path, tuple[str, ...]] = {}
     for named in folders:
@@ -96,16 +79,9 @@ def judged_files(folders: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
 def try_judged(
     files: Mapping[Path, tuple[str, ...]], golden: Path | None = None, processes: int | None = None
 ) -> list[Tried]:
-    """Run wrong implementations over the cases of their operations, each once, for the outputs that are owed.
+    """Run wrong implementations over the cases of their operations, each once, for the expected outputs.
 
-    Parameters
-    ----------
-    files
-        What `judged_files` gave, or some of it.
-    golden
-        The golden folder; the shipped one if None.
-    processes
-        How many processes to run; one for each core that may be used if None. 1 runs in this process.
+    `processes` None means one for each core that may be used; 1 runs in this process.
     """
     count = processes or len(os.sched_getaffinity(0))
     if count == 1:
@@ -121,15 +97,7 @@ def try_judged(
 
 
 def judged_document(tried: Sequence[Tried], golden: Path | None = None) -> dict[str, Any]:
-    """Return the document: for each operation its cases, and for each implementation its clauses and a bit a case.
-
-    Parameters
-    ----------
-    tried
-        What `try_judged` gave.
-    golden
-        The golden folder; the shipped one if None.
-    """
+    """Return the document: for each operation its cases, and for each implementation its clauses and a bit a case."""
     cases: dict[str, list[str]] = {}
     for case in sorted(_suite(golden).cases.values(), key=lambda case: case.id):
         cases.setdefault(case.operation, []).append(case.id)

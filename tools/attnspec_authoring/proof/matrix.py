@@ -15,19 +15,11 @@ Kind = Literal["mistake", "control"]
 
 @dataclass(frozen=True)
 class Trial:
-    """One mistake or one control, run over every case of its operation.
+    """Trial of one mistake or one control, run over every case of its operation.
 
-    Attributes
-    ----------
-    id, kind, operation
-        What was tried.
-    clause
-        The clause that a mistake violates; None for a control.
-    shows_in
-        Dtypes in which a mistake must be noticed; empty for a control.
-    wrong
-        Dtype of a run to id of a case to what was noticed: the check that failed (``values``, ``shape``, ``dtype``
-        ...) or the status where there was no answer to check (``error``).
+    `clause` is None, and `shows_in` (dtypes in which a mistake must be noticed) empty, for a control. `wrong` has, by
+    dtype of a run and id of a case, the check that failed (``values``, ``shape``, ``dtype`` ...), or the status
+    (``error``).
     """
 
     id: str
@@ -44,22 +36,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Everything that was tried, on every case.
+    """Matrix of everything that was tried, on every case; `cases` has operations by id.
 
-    Attributes
-    ----------
-    suite_version, suite_digest
-        The cases, as reports name them.
-    dtypes
-        Dtypes that were run.
-    cases
-        Id of every case to its operation.
-    targets
-        Id of a mistake to the ids of the cases that are there to catch it.
-    trials
-        What was tried: the mistakes in the order of the catalogue, then the controls.
-    seconds
-        How long it took.
+    `targets` has, by mistake, the cases that are there to catch it; `trials` are the mistakes in the order of the
+    catalogue, then the controls.
     """
 
     suite_version: str

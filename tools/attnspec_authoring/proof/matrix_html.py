@@ -27,15 +27,7 @@ code { font-size: .92em; }
 
 
 def matrix_html(matrix: Matrix, findings: Findings) -> str:
-    """Return the page: what was found, then a row for each mistake and each control.
-
-    Parameters
-    ----------
-    matrix
-        What was tried, on what.
-    findings
-        What it shows.
-    """
+    """Return the page: the findings, then a row for each mistake and each control."""
     title = f"attnspec: {len(matrix.mistakes)} mistakes, {len(matrix.controls)} controls, {len(matrix.cases)} cases"
     dtypes = "".join(f"<th>{escape(dtype)}</th>" for dtype in matrix.dtypes)
     mistakes = "\n".join(_mistake_row(trial, matrix) for trial in matrix.mistakes)

@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 
 def matrix_json(matrix: Matrix, findings: Findings) -> dict[str, Any]:
-    """Return the matrix and what it shows as a JSON object.
-
-    Parameters
-    ----------
-    matrix
-        What was tried, on what.
-    findings
-        What it shows.
-    """
+    """Return the matrix and its findings as a JSON object."""
     return {
         "format": FORMAT,
         "suite": {"version": matrix.suite_version, "digest": matrix.suite_digest, "cases": len(matrix.cases)},

@@ -1,4 +1,4 @@
-"""A part of the matrix in words: what was asked for, who notices it, and what misses its target."""
+"""Part of the matrix in words: which mistakes were run, which cases notice them, and which miss their target."""
 
 from __future__ import annotations
 
@@ -19,19 +19,9 @@ _NAMED = 8
 
 
 def chosen_subjects(patterns: Sequence[str], operations: Iterable[str]) -> list[str]:
-    """Return the ids of the mistakes and controls that match a pattern, of those that have cases to meet.
+    """Return the ids of mistakes and controls that match a shell pattern and have cases to meet.
 
-    Parameters
-    ----------
-    patterns
-        Shell patterns; all mistakes and controls if empty.
-    operations
-        The operations of the cases.
-
-    Raises
-    ------
-    UsageError
-        If a pattern matches nothing; the sentence names ids that come near.
+    No patterns mean all; `UsageError`, which names ids that come near, for a pattern that matches nothing.
     """
     ids = [subject.id for subject in subjects()]
     for pattern in patterns:
@@ -47,14 +37,9 @@ def chosen_subjects(patterns: Sequence[str], operations: Iterable[str]) -> list[
 
 
 def narrowed_lines(matrix: Matrix, *, every_case: bool) -> tuple[list[str], bool]:
-    """Return what a part of the matrix says, and whether nothing in it is amiss.
+    """Return the lines of a part of the matrix, and whether nothing in it is amiss.
 
-    Parameters
-    ----------
-    matrix
-        The part.
-    every_case
-        Whether every case was run; else nothing can be said of who survives.
+    Unless `every_case` was run, nothing can be said of survivors.
     """
     lines = [_noticed(trial, matrix) for trial in matrix.trials] if every_case else _by_case(matrix)
     amiss = [f"missed: {case} is there to catch {trial.id}, and does not" for trial, case in _missed(matrix)]

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def noticed_document(matrix: Matrix) -> dict[str, Any]:
-    """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes.
-
-    Parameters
-    ----------
-    matrix
-        A matrix of the whole catalogue over the whole suite.
-    """
+    """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes."""
     cases: dict[str, list[str]] = {}
     for case, operation in sorted(matrix.cases.items()):
         cases.setdefault(operation, []).append(case)

@@ -26,23 +26,16 @@ _Bits = dict[str, tuple[np.dtype[Any], tuple[int, ...], bytes]]
 
 
 class _Known(NamedTuple):
-    """What the reference answered, and what it is worth."""
+    """Answers of the reference, and their verdicts."""
 
     bits: _Bits
     verdict: Verdict
 
 
 class RightAnswers:
-    """What the reference answers to runs of one operation, each graded once.
+    """Right answers of the reference to prepared runs of one operation, each graded once.
 
     A mistake shows in few cases; in all others it answers as the reference does, and the verdict is the same.
-
-    Parameters
-    ----------
-    runs
-        Prepared runs, all of one operation.
-    suite
-        Their cases.
     """
 
     def __init__(self, runs: Sequence[Run], suite: Suite) -> None:

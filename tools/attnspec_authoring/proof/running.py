@@ -41,32 +41,12 @@ def run_matrix(
     processes: int | None = None,
     progress: Callable[[Trial], None] | None = None,
 ) -> Matrix:
-    """Run mistakes and controls over the cases.
+    """Run mistakes and controls over the cases; controls always meet every case.
 
-    Parameters
-    ----------
-    folder
-        The golden folder; the shipped one if None.
-    dtypes
-        Dtypes to run in.
-    select
-        Shell patterns of the ids of the cases; all if empty.
-    only
-        Ids of the mistakes and controls to try; all if None.
-    enough
-        Leave a mistake alone when all cases that target it have run and this many cases have noticed it in each
-        dtype in which it shows; run every mistake over every case if None. Controls always meet every case.
-    whole_in
-        Dtypes in which every mistake meets every case, beside those in which it shows. In the others it is left alone
-        when a case has noticed it.
-    cache
-        Where results of earlier matrices are kept, and those of this one; None for nowhere. What stops when it has
-        seen `enough` is not kept.
-    processes
-        How many processes to run; one for each core that may be used if None, and one where there is little to do. 1
-        runs in this process.
-    progress
-        Called with each trial when it is done.
+    `select` and `only` are shell patterns of cases and ids of subjects. With `enough`, a mistake is left alone when all
+    cases that target it have run and so many have noticed it in each dtype in which it shows; that is not cached.
+    `whole_in` are dtypes, beside those in which it shows, in which it meets every case; in the others it is left alone
+    when one has noticed it. `processes` None means one a core, one where there is little to do; 1 runs in this process.
     """
     start = time.perf_counter()
     suite = load_suite(folder, select=select)
@@ -130,7 +110,7 @@ _FEW = 3_000
 
 @dataclass(frozen=True)
 class _Selection:
-    """What a process needs to prepare the same runs as the others."""
+    """Inputs by which a process prepares the same runs as the others."""
 
     folder: Path | None
     dtypes: tuple[str, ...]
@@ -150,7 +130,7 @@ class _Task(NamedTuple):
 
 
 _Tried = tuple[Trial, "Checks"]
-"""What came of a mistake or control, and what was not known before."""
+"""Outcome of a mistake or control, and the part of it that was not known before."""
 
 
 def _trials(tasks: Sequence[_Task], processes: int | None) -> Iterable[_Tried]:

@@ -18,23 +18,10 @@ Pair = tuple[str, str]
 
 
 def smallest_core(matrix: Matrix, folder: Path | None = None) -> tuple[str, ...]:
-    """Choose few cases that notice every mistake, each in every dtype in which it shows.
+    """Choose few cases, ids sorted, that notice every mistake in every dtype in which it shows.
 
-    The cases are chosen greedily, the one that notices most of what is left each time; then those that the others
-    have made superfluous are dropped. What depends on earlier calls is noticed by cases together, not by one: for
-    such mistakes cases are added until the chosen ones notice it.
-
-    Parameters
-    ----------
-    matrix
-        A matrix of the whole catalogue over the whole suite.
-    folder
-        The golden folder that it was made from; the shipped one if None.
-
-    Returns
-    -------
-    cases
-        Ids, sorted.
+    Greedily, the case that notices most of what is left; then superfluous ones are dropped. Mistakes that depend on
+    earlier calls are noticed by cases together: for these, cases are added until the chosen ones notice them.
     """
     remembering = {subject.id for subject in subjects() if remembers(subject)}
     sets = {
@@ -89,6 +76,6 @@ def _with_remembered(chosen: list[str], mistake: Trial, folder: Path | None) -> 
 
 
 def _notice(cases: list[str], mistake: Trial, folder: Path | None) -> bool:
-    """Whether the cases notice it in every dtype in which it shows: what differs may be open in one of them."""
+    """Whether the cases notice it in every dtype in which it shows: a difference may be open in one of them."""
     (trial,) = run_matrix(folder, dtypes=mistake.shows_in, select=cases, only=(mistake.id,), processes=1).trials
     return all(trial.noticed_by(dtype) for dtype in mistake.shows_in)

@@ -1,4 +1,4 @@
-"""What is tried: a mistake or a control, as an implementation that the harness runs like any other."""
+"""Subjects of trials: a mistake or a control, as an implementation that the harness runs like any other."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def subject_of(identifier: str, kind: str) -> Subject:
 
 
 def kind_of(subject: Subject) -> str:
-    """Tell mistakes from controls."""
+    """Return ``mistake`` or ``control``."""
     return "mistake" if isinstance(subject, Mistake) else "control"
 
 
 def remembers(subject: Subject) -> bool:
-    """Tell whether what a mistake computes depends on earlier calls."""
+    """Return whether what a mistake computes depends on earlier calls."""
     return isinstance(subject, Mistake) and subject.begin is not None
 
 
 def implementation_of(subject: Subject) -> Implementation:
     """Return an implementation that has not been called yet: it offers the subject's operation in every dtype.
 
-    What can be made in some layouts alone is asked in the first of them.
+    A subject for some layouts alone is called in the first of them.
     """
     begin = subject.begin if isinstance(subject, Mistake) else None
     function = subject.function if begin is None else begin()

@@ -27,21 +27,9 @@ _FEW = 64
 def computed_texts(
     cases: Sequence[AuthoredCase], progress: Callable[[], None] | None = None, *, cached: bool = True
 ) -> dict[str, str]:
-    """Return id to golden text, computed anew.
+    """Compute golden texts anew, by id; `cached` takes rows of sampled cases that were certified before.
 
-    Parameters
-    ----------
-    cases
-        The cases.
-    progress
-        Called once a case.
-    cached
-        Whether rows of sampled cases that were certified before are taken as they are.
-
-    Raises
-    ------
-    RecipeError
-        If a case contradicts itself; of several, the first one of `cases` that was met.
+    `progress` is called once a case; `RecipeError` where a case contradicts itself, for the first of several met.
     """
     workers = min(_processors(), len(cases))
     if workers < 2 or (len(cases) <= _FEW and not any(map(_takes_long, cases))):
@@ -87,11 +75,11 @@ def _processors() -> int:
 
 
 def _effort(case: AuthoredCase) -> int:
-    """Return a number that grows with the time that a case takes: what its two largest inputs are to each other."""
+    """Return a number that grows with the time that a case takes: the product of its two largest inputs' sizes."""
     sizes = sorted(map(math.prod, shapes_of(case.inputs).values()), reverse=True)
     return math.prod(sizes[:2])
 
 
 def _takes_long(case: AuthoredCase) -> bool:
-    """Tell whether a case takes seconds, so that a few of them are worth a process each."""
+    """Return whether a case takes seconds, so that a few of them are worth a process each."""
     return bool(generated_of(case.inputs))

@@ -24,21 +24,10 @@ if TYPE_CHECKING:
 
 
 def filled_document(case: AuthoredCase, *, cached: bool = True) -> dict[str, Any]:
-    """Return the whole JSON document of a case.
+    """Return the whole JSON document of a case; `cached` takes rows of a sampled case that were certified before.
 
-    Parameters
-    ----------
-    case
-        The case.
-    cached
-        Whether rows of a sampled case that were certified before are taken as they are.
-
-    Raises
-    ------
-    RecipeError
-        If the case contradicts the contract, or a printed number neither agrees nor names an erratum.
-    MissingDependencyError
-        If the oracle's arithmetic library is not installed.
+    `RecipeError` where it contradicts the contract, or a printed number neither agrees nor names an erratum;
+    `MissingDependencyError` without the oracle's arithmetic library.
     """
     document = authored_document(case)
     document["inputs"] |= {name: tensor_to_json(array) for name, array in _derived(case).items()}
@@ -138,7 +127,7 @@ def _expected(case: AuthoredCase) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def _is_exact(case: AuthoredCase) -> bool:
-    """Tell whether every offered dtype holds the inputs exactly."""
+    """Return whether every offered dtype holds the inputs exactly."""
     return all(
         np.array_equal(array, rounded_to(array, dtype), equal_nan=array.dtype.kind == "f")
         for array in case.inputs.values()

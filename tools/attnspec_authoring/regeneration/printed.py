@@ -1,4 +1,4 @@
-"""What a source document printed, held against the certified values.
+"""Printed numbers of a source document, compared with the certified values.
 
 A printed number agrees when it lies within half a unit of its last printed digit of the certified value, plus what
 the rounding of printed inputs propagates. All of it is computed with exact fractions.
@@ -31,11 +31,7 @@ Propagated: TypeAlias = "Callable[[Mapping[str, Any], Mapping[str, NDArray[Any]]
 def printed_to_json(entry: Printed, case: AuthoredCase, golden: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return a printed entry's JSON, with ``agrees`` computed.
 
-    Raises
-    ------
-    RecipeError
-        If the numbers disagree without an erratum, agree although an erratum says that they do not, or cannot be
-        compared.
+    `RecipeError` where numbers disagree without an erratum, agree despite one, or cannot be compared.
     """
     document = stated(entry)
     if entry.of not in golden and entry.of not in case.inputs:
@@ -82,21 +78,10 @@ def agrees(
     attributes: Mapping[str, Any],
     propagated: Propagated | None = None,
 ) -> bool:
-    """Tell whether the printed numbers (or the printed shape) agree with the certified values.
+    """Check whether the printed numbers (or the printed shape) agree with the certified values.
 
-    Parameters
-    ----------
-    printed
-        A ``printed`` entry of a case's JSON.
-    inputs, golden, attributes
-        The case's inputs and certified outputs by name, as arrays, and its attributes.
-    propagated
-        How far outputs can move when printed inputs move within half a unit, as the family knows it.
-
-    Raises
-    ------
-    RecipeError
-        If nobody knows how the rounding of printed inputs reaches the output.
+    `propagated` bounds how far outputs can move when printed inputs move within half a unit, as the family knows it;
+    `RecipeError` where nobody knows.
     """
     name = printed["of"]
     tensor = golden[name] if name in golden else inputs[name]

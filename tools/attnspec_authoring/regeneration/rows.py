@@ -1,8 +1,7 @@
 """Certified rows of cases whose inputs are generated, kept as they come, so that a kill loses one.
 
-What was certified is kept in ``.cache/rows/``, a file a case, named by a digest of all that its rows depend on: who
-goes on, or makes the case again, computes what is missing. A certified number is unique, so that nothing that is read
-there can be stale.
+They lie in ``.cache/rows/``, a file a case, named by a digest of all that its rows depend on, so that a later run
+computes what is missing. A certified number is unique: nothing that is read there can be stale.
 """
 
 from __future__ import annotations
@@ -29,13 +28,7 @@ FOLDER = Path(__file__).resolve().parents[3] / ".cache" / "rows"
 
 
 class KeptRows:
-    """The certified elements of a case that are known already.
-
-    Parameters
-    ----------
-    path
-        The file that they are kept in, a line a row; None to keep nothing and to know nothing.
-    """
+    """Certified elements of a case that are known already, in a file, a line a row; a path of None keeps nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -67,23 +60,10 @@ class KeptRows:
 
 
 def certified_rows(case: AuthoredCase, document: Mapping[str, Any], *, cached: bool) -> dict[str, NDArray[Any]]:
-    """Return the sampled elements of every output of a case, certified, in the order of its sample.
+    """Certify the sampled elements of every output of a case, in the order of its sample.
 
-    Parameters
-    ----------
-    case
-        The case.
-    document
-        The part of its JSON that its author states, with the digests of its generated inputs.
-    cached
-        Whether rows that are known are taken, and new ones kept.
-
-    Raises
-    ------
-    RecipeError
-        If the oracle cannot compute it.
-    ImportError
-        If its arithmetic library is not installed.
+    `document` is the authored part of its JSON, with digests of generated inputs; `cached` takes known rows and keeps
+    new ones. `RecipeError` where the oracle cannot compute it, `ImportError` without its arithmetic library.
     """
     import attnspec_oracle as oracle
 

@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """A file that is not what the recipes and the oracle give.
-
-    Attributes
-    ----------
-    path
-        The file.
-    kind
-        ``missing``, ``changed``, or ``orphan`` for a file that no recipe makes.
-    """
+    """Difference of a file from what recipes and oracle give: ``missing``, ``changed``, or ``orphan`` of no recipe."""
 
     path: Path
     kind: Literal["missing", "changed", "orphan"]
@@ -42,16 +34,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a regeneration did, or what a check found.
+    """Outcome of a regeneration or check.
 
-    Attributes
-    ----------
-    cases
-        How many cases the recipes make.
-    computed
-        How many of them went through the oracle; the others were unchanged.
-    differences
-        Files that were (or, in a check, would be) written or removed.
+    `computed` cases went through the oracle; the others were unchanged. `differences` are files that were (or, in a
+    check, would be) written or removed.
     """
 
     cases: int
@@ -67,30 +53,12 @@ def regenerate(
     cached: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Bring a golden folder up to date with the recipes.
+    """Bring a golden folder up to date with the recipes, that of the checkout if None.
 
-    Each file is replaced in one step, so that whoever interrupts finds every file either old or new.
-
-    Parameters
-    ----------
-    folder
-        The golden folder; that of the checkout if None.
-    everything
-        Recompute every case; otherwise a case whose authored part and digest are unchanged keeps its values. So does
-        a case of a profile that is run on request alone, unless its profile is among `profiles`.
-    profiles
-        Recompute only cases of these profiles; of all if empty.
-    cached
-        Whether rows of sampled cases that were certified before are taken as they are.
-    progress
-        Called once a case.
-
-    Raises
-    ------
-    RecipeError
-        If a recipe contradicts itself; nothing has been written then.
-    UsageError
-        If the folder cannot be written.
+    Each file is replaced in one step, so that an interrupted run leaves every file either old or new. Unless
+    `everything`, a case with unchanged authored part and digest keeps its values. So does a case of a profile that is
+    run on request alone, unless `profiles` names it; empty, these mean all. `RecipeError` where a recipe contradicts
+    itself (nothing is written then), `UsageError` where the folder cannot be written.
     """
     folder = GOLDEN_FOLDER if folder is None else folder
     if not folder.is_dir() and not folder.parent.is_dir():
@@ -121,21 +89,9 @@ def check(
     cached: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Compare every file, byte for byte, with what the recipes and the oracle give; write nothing.
+    """Compare every golden file, byte for byte, with what recipes and oracle give; write nothing.
 
-    Parameters
-    ----------
-    folder
-        The golden folder; that of the checkout if None.
-    everything
-        Recompute every case; otherwise a case whose authored part and digest are unchanged is taken as it is. So is a
-        case of a profile that is run on request alone, unless its profile is among `profiles`.
-    profiles
-        Recompute only cases of these profiles; of all if empty.
-    cached
-        Whether rows of sampled cases that were certified before are taken as they are.
-    progress
-        Called once a case.
+    The parameters are those of `regenerate`: a case that keeps its values there is taken as it is here.
     """
     folder = GOLDEN_FOLDER if folder is None else folder
     texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
@@ -184,13 +140,7 @@ def _texts(
 
 
 def _by_id(cases: tuple[AuthoredCase, ...]) -> dict[str, AuthoredCase]:
-    """Return the cases by id.
-
-    Raises
-    ------
-    RecipeError
-        If an id is used twice, or a refusal names a twin that does not exist.
-    """
+    """Return the cases by id; `RecipeError` for an id used twice, or a valid counterpart that does not exist."""
     by_id: dict[str, AuthoredCase] = {}
     for case in cases:
         if case.id in by_id:

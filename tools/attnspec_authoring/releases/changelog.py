@@ -40,13 +40,7 @@ def fixtures_section(changes: Changes) -> str:
 
 
 def write_section(changelog: Path, section: str) -> None:
-    """Put the section under "Unreleased", in the place of the one that is there.
-
-    Raises
-    ------
-    UsageError
-        If the changelog cannot be read or written, or has no such heading.
-    """
+    """Replace the section under "Unreleased"; `UsageError` where the file is unusable or lacks such a heading."""
     try:
         text = changelog.read_text(encoding="utf-8")
         unreleased = _UNRELEASED.search(text)

@@ -1,4 +1,4 @@
-"""What became of the cases since the last release, and what the next one promises."""
+"""Changes of the cases since the last release, and promises of the next one."""
 
 from __future__ import annotations
 
@@ -20,20 +20,10 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Changes:
-    """What became of the cases since the last release.
+    """Changes of the cases since the last release.
 
-    Attributes
-    ----------
-    since
-        The last release.
-    now
-        The cases as they are.
-    added
-        Ids that are new.
-    revised
-        Id to revision of the cases whose meaning changed.
-    retired
-        Id to tombstone of the cases that are gone.
+    `added` are ids, `revised` has revisions by id where the meaning changed, `retired` tombstones of cases that are
+    gone.
     """
 
     since: Released
@@ -44,13 +34,7 @@ class Changes:
 
 
 def changes_of(folder: Path) -> Changes:
-    """Compare a golden folder with its ``released.json``.
-
-    Raises
-    ------
-    FixtureError
-        If a record or the index is damaged.
-    """
+    """Compare a golden folder with its ``released.json``; `FixtureError` where a record or the index is damaged."""
     since, now = read_released(folder), present_stamps(folder)
     return Changes(
         since=since,

@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 
 
 def renewed(index: Index, trials: Sequence[Trial]) -> Index:
-    """Return the index with the cases that failed wrong ones; a surprise changes nothing, as it is to be explained.
+    """Renew the index by trials: cases that fail wrong ones; a surprise changes nothing, as it is to be explained.
 
-    Parameters
-    ----------
-    index
-        The index before.
-    trials
-        What came of implementations; where these are all, the index refers to the present suite.
+    Where trials are of all implementations, the index refers to the present suite.
     """
     found = [
         replace(trial.stranger, noticed_by=trial.noticed_by)

@@ -53,24 +53,10 @@ def batch_number(name: str) -> int:
 
 
 def unpacked(name: str, archives: Path = STRANGERS, cache: Path = CACHE) -> Path:
-    """Return the folder of a batch in the cache, which is filled from the archive where it is not there yet.
+    """Return the folder of a batch in the cache, unpacked from its archive where it is not there yet.
 
-    The bytes of the archive say where it goes, and it appears there whole or not at all, so that any number of
-    processes may call this at once.
-
-    Parameters
-    ----------
-    name
-        The batch, such as ``batch_7``.
-    archives
-        Where the archives are.
-    cache
-        Where batches are unpacked.
-
-    Raises
-    ------
-    ArchiveError
-        If there is no such archive, it cannot be read, or it holds what no batch may hold.
+    The archive's bytes say where it goes, and it appears there whole or not at all, so that any number of processes may
+    call this at once. `ArchiveError` where it is missing, unreadable, or holds what no batch may hold.
     """
     archive = archives / f"{name}{ENDING}"
     if not _BATCH.fullmatch(name) or not archive.is_file():
@@ -88,35 +74,17 @@ def unpacked(name: str, archives: Path = STRANGERS, cache: Path = CACHE) -> Path
 
 
 def batch_folder(named: Path) -> Path:
-    """Return the folder of a batch that a user named: by a folder, or by the name of one that is put away.
+    """Return the folder of a batch named by a folder, or by an archive such as ``batch_7``.
 
-    Parameters
-    ----------
-    named
-        The folder, or a name such as ``batch_7``; a folder is not looked for any further.
-
-    Raises
-    ------
-    ArchiveError
-        If an archive is meant and cannot be unpacked.
+    A folder that exists is taken as it is; `ArchiveError` where an archive is meant and cannot be unpacked.
     """
     return unpacked(str(named)) if str(named) in batch_names() and not named.is_dir() else named
 
 
 def put_away(batch: Path, archives: Path = STRANGERS) -> Path:
-    """Pack the folder of a batch; the same files give the same bytes, whenever and wherever that is done.
+    """Pack the folder of a batch, which stays; the same files give the same bytes, whenever and wherever that is done.
 
-    Parameters
-    ----------
-    batch
-        The folder, which keeps all that is in it.
-    archives
-        Where the archive goes.
-
-    Raises
-    ------
-    ArchiveError
-        If the archive is there already, or a file or the folder has a name that no batch may hold.
+    `ArchiveError` where the archive exists, or a file or the folder has a name that no batch may hold.
     """
     archive = archives / f"{batch.resolve().name}{ENDING}"
     if not _BATCH.fullmatch(batch.resolve().name):
@@ -136,12 +104,9 @@ def put_away(batch: Path, archives: Path = STRANGERS) -> Path:
 
 
 def files_in(batch: Path) -> dict[str, bytes]:
-    """Return the files of a batch's folder by their names in the archive, sorted; what Python compiled is left out.
+    """Return the files of a batch by their names in the archive, sorted, without what Python compiled.
 
-    Raises
-    ------
-    ArchiveError
-        If something in the folder is no plain file, or has a name that no batch may hold.
+    `ArchiveError` for anything that is no plain file, or has a name that no batch may hold.
     """
     batch = batch.resolve()
     paths = [path for path in batch.rglob("*") if "__pycache__" not in path.parts]
@@ -156,13 +121,7 @@ def files_in(batch: Path) -> dict[str, bytes]:
 
 @contextmanager
 def modules_of_its_own(batch: Path) -> Generator[None]:
-    """Forget what a file imported from its batch, and where it looked for it: other batches use the same names.
-
-    Parameters
-    ----------
-    batch
-        The folder of the batch.
-    """
+    """Forget modules and paths that a file imported from its batch: other batches use the same names."""
     path = [*sys.path]
     try:
         yield

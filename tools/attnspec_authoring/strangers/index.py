@@ -29,38 +29,16 @@ PASSED, FAILED = "passed", "failed"
 
 @dataclass(frozen=True)
 class Stranger:
-    """An implementation of a blind batch.
+    """Implementation of a blind batch: a file under ``wrong/`` or ``right/``, with its digest.
 
-    Attributes
-    ----------
-    batch
-        The batch, such as ``batch_7``.
-    file
-        Its file in the batch: under ``wrong/`` or under ``right/``.
-    sha256
-        Digest of the file.
-    operation
-        The operation that a wrong one gets wrong; None for a right one.
-    sentence
-        What is wrong, in the words of its author; of a right one what its docstring says, if anything.
-    where
-        Where the mistake shows.
-    clauses
-        The clauses that its author, or two judges, say it breaks.
-    in_reach
-        Whether its author expected small fixtures to show it; None for a right one.
-    first
-        What came of it when its batch was scored for the first time; None where no score was kept.
-    taught
-        For a survivor, the class of cases that was missing.
-    noticed_by
-        A case of the present suite that fails it; None where none does.
-    reason
-        Why no case fails a wrong one, or why a case may fail one that its author took for right.
-    left_open
-        Whether a wrong one does what the pages leave open by now, so that no case may fail it.
-    needs
-        The library without which it cannot be imported, where that is not NumPy alone.
+    `operation` is the one that it gets wrong, None for a right one; `sentence` its author's words, or a right one's
+    docstring; `where` says where the mistake shows; `clauses` are those that author or two judges say it breaks;
+    `in_reach` whether its author expected small fixtures to show it, None for a right one.
+
+    `first` is the outcome of its batch's first score, None where none was kept; `taught` the class of cases that a
+    survivor asked for; `noticed_by` a case of the present suite that fails it, or None; `reason` says why none does, or
+    why one may fail a right one; `left_open` marks a wrong one that the pages leave open by now, so that no case may
+    fail it; `needs` is a library beyond NumPy.
     """
 
     batch: str
@@ -101,20 +79,9 @@ class Stranger:
 
 @dataclass(frozen=True)
 class Batch:
-    """A blind batch: with which suite it was scored first, and its files that are no implementations.
+    """Blind batch, with the suite at its first score; None where no score was kept.
 
-    Attributes
-    ----------
-    name
-        Such as ``batch_7``.
-    cases
-        How many cases the suite had then; None where no score was kept.
-    suite
-        Digest of that suite.
-    note
-        What its first score does not say.
-    others
-        Digests of the other files.
+    `others` are digests of files that are no implementations; `note` says what its first score does not say.
     """
 
     name: str
@@ -126,18 +93,9 @@ class Batch:
 
 @dataclass(frozen=True)
 class Index:
-    """All batches, and all implementations in them.
+    """Index of all batches, by number, and all implementations, by batch and file.
 
-    Attributes
-    ----------
-    cases
-        How many cases the suite has to which `Stranger.noticed_by` refers.
-    suite
-        Digest of that suite.
-    batches
-        In the order of their numbers.
-    strangers
-        In the order of batches and files.
+    `cases` and `suite` (a digest) are of the suite to which `Stranger.noticed_by` refers.
     """
 
     cases: int
@@ -157,13 +115,7 @@ class Index:
 
 
 def read_index(path: Path = INDEX) -> Index:
-    """Read the index.
-
-    Raises
-    ------
-    ArchiveError
-        If it is not there, is no JSON, or has a line that is not understood.
-    """
+    """Read the index; `ArchiveError` where it is missing, no JSON, or has a line that is not understood."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
@@ -176,7 +128,7 @@ def read_index(path: Path = INDEX) -> Index:
 
 
 def index_text(index: Index) -> str:
-    """Return the text of the index: one line a batch and an implementation; what is not known is left out."""
+    """Return the text of the index: one line a batch and an implementation; unknown entries are left out."""
     lines = [f'{{"format": {FORMAT}, "cases": {index.cases}, "suite": "{index.suite}",', '"batches": [']
     lines += _joined(index.batches)
     lines += ["],", '"strangers": [']
@@ -187,15 +139,8 @@ def index_text(index: Index) -> str:
 def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
     """Read a batch as its author hands it over: ``wrong/``, ``right/``, and ``batch.json`` with a sentence for each.
 
-    Parameters
-    ----------
-    folder
-        The folder, named ``batch_`` and its number.
-
-    Raises
-    ------
-    UsageError
-        If there is no implementation in it, or ``batch.json`` does not name exactly the wrong ones.
+    The folder is named ``batch_`` and its number; `UsageError` where it holds no implementation, or ``batch.json`` does
+    not name exactly the wrong ones.
     """
     name = folder.resolve().name
     contents = {path.partition("/")[2]: content for path, content in files_in(folder).items()}
@@ -224,23 +169,9 @@ def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
 def with_first_score(
     index: Index, batch: Batch, strangers: Sequence[Stranger], failing: Mapping[str, Sequence[str]]
 ) -> Index:
-    """Return an index to which a batch and its first score are added.
+    """Return an index to which a batch and its first score are added, with the cases that fail each file.
 
-    Parameters
-    ----------
-    index
-        The index before.
-    batch
-        The batch, with the suite that it was scored with.
-    strangers
-        Its implementations.
-    failing
-        File to the cases that fail it.
-
-    Raises
-    ------
-    UsageError
-        If the batch has a first score already, which is the one that counts.
+    `UsageError` where the batch has a first score already, which is the one that counts.
     """
     if any(known.name == batch.name and known.cases is not None for known in index.batches):
         raise UsageError(f"{batch.name} has its first score already, which is the one that counts.")

@@ -35,13 +35,7 @@ _WITHOUT_SCORE = "-"
 
 
 def strangers_page(index: Index) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    index
-        All batches and implementations.
-    """
+    """Return the page of all batches and implementations."""
     rows = [_row(batch.name.partition("_")[2], batch, index.of(batch.name)) for batch in index.batches]
     notes = [f"- Batch {batch.name.partition('_')[2]}: {batch.note}" for batch in index.batches if batch.note]
     open_ones = [stranger for stranger in index.strangers if not stranger.is_right and stranger.noticed_by is None]

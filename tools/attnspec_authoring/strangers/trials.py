@@ -35,18 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of an implementation.
+    """Trial of an implementation: a case that fails it, if any, and that case's message.
 
-    Attributes
-    ----------
-    stranger
-        The implementation.
-    noticed_by
-        A case that fails it; None where none does.
-    message
-        What that case reports.
-    problem
-        Why it could not be validated at all.
+    `problem` says why it could not be validated at all.
     """
 
     stranger: Stranger
@@ -68,15 +59,7 @@ class Trial:
 
 
 def try_stranger(stranger: Stranger, examiner: Examiner) -> Trial:
-    """Validate one implementation, in the dtypes that it declares, until a case fails it.
-
-    Parameters
-    ----------
-    stranger
-        The implementation; its batch is unpacked where that has not been done yet.
-    examiner
-        Knows the cases.
-    """
+    """Validate one implementation, unpacked where need be, in its declared dtypes until a case fails it."""
     foremost = partial(examiner.first_failure, foremost=stranger.noticed_by)
     try:
         failure = _examined(
@@ -92,15 +75,7 @@ def try_stranger(stranger: Stranger, examiner: Examiner) -> Trial:
 
 
 def try_strangers(strangers: Sequence[Stranger], processes: int | None = None) -> Iterator[Trial]:
-    """Try implementations in processes of their own, and yield what came of each, in their order.
-
-    Parameters
-    ----------
-    strangers
-        The implementations.
-    processes
-        How many processes to run; one for each core that may be used if None.
-    """
+    """Try implementations in processes of their own, one for each usable core if None; yield trials in order."""
     # One thread each: the arrays are small, and several threads on one processor only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     context = multiprocessing.get_context("spawn")
@@ -117,7 +92,7 @@ def _examined(stranger: Stranger, examine: Callable[[Implementation], Result | N
 
 
 def _failure_of_the_whole(suite: Suite, implementation: Implementation) -> Result | None:
-    """Validate in all dtypes together: what is kept from call to call may show by the order of dtypes alone."""
+    """Validate in all dtypes together: memory between calls may show by the order of dtypes alone."""
     operations = implementation.declaration.operations
     own = {name: case for name, case in suite.cases.items() if case.operation in operations}
     results = run_suite(replace(suite, cases=own), implementation, dtypes=implementation.declaration.dtypes)
@@ -136,11 +111,11 @@ def _try(stranger: Stranger) -> Trial:
 
 @contextmanager
 def _einsum_of_nothing() -> Generator[None]:
-    """Keep NumPy's einsum from what lies behind an array without elements.
+    """Keep NumPy's einsum from reading memory behind an array without elements; here that holds zeros.
 
     Over an axis of no elements it can multiply the number behind an empty array by zero: where one operand's stride is
     0 and the other's is not, which NumPy 2.4 gives to some empty arrays. Where that memory happens to hold NaN, right
-    implementations answer NaN for a case without keys. Here it holds zeros.
+    implementations answer NaN for a case without keys.
     """
     einsum = np.einsum
 

@@ -26,18 +26,10 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the outcomes come to.
+    """Judgement of the outcomes against the known defects.
 
-    Attributes
-    ----------
-    seen
-        (implementation, case id, dtype) of every excused result, to the id of the defect.
-    failures
-        The results that nothing excuses.
-    gone
-        (defect, implementation) that should have shown and did not.
-    missing
-        Outcomes of implementations that could not be run, or that graded nothing.
+    `seen` has the defect by (implementation, case id, dtype) of excused results; `gone` are (defect, implementation)
+    that did not show; `missing` could not be run, or graded nothing.
     """
 
     seen: Mapping[tuple[str, str, str], str]
@@ -52,17 +44,7 @@ class Judgement:
 
 
 def judge(outcomes: Sequence[Outcome], defects: Sequence[KnownDefect], cases: Mapping[str, Case]) -> Judgement:
-    """Hold the outcomes against the known defects.
-
-    Parameters
-    ----------
-    outcomes
-        One for each implementation.
-    defects
-        What is known.
-    cases
-        The cases that were run, by id.
-    """
+    """Judge the outcomes, one for each implementation, against the known defects; cases by id."""
     seen: dict[tuple[str, str, str], str] = {}
     failures: list[Wrong] = []
     for outcome in outcomes:

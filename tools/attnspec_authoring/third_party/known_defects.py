@@ -27,32 +27,10 @@ KNOWN_DEFECTS = Path(attnspec_adapters.__file__).parent / "known_defects.json"
 
 @dataclass(frozen=True)
 class KnownDefect:
-    """One defect; the schema ``known_defects.schema.json`` says what each entry means.
+    """Known defect; the schema ``known_defects.schema.json`` says what each entry means.
 
-    Attributes
-    ----------
-    id
-        Its name.
-    implementations
-        Names of built-in adapters.
-    first_version, last_version
-        Versions that have it, both included; a `last_version` of None is open.
-    cases
-        Shell patterns of case ids.
-    states
-        Inputs and attributes that a case must state to show it.
-    dtypes
-        Dtypes that show it.
-    outputs
-        Outputs that it spoils; any if empty.
-    sentence
-        What goes wrong.
-    reproduction
-        A program that shows it.
-    measured
-        What the program prints.
-    link
-        Where it is reported; None where no report was found.
+    Both versions are included, and a `last_version` of None is open. `cases` are shell patterns; `states` are inputs
+    and attributes that a case must state; no `outputs` means any; `link` is None where no report was found.
     """
 
     id: str
@@ -69,7 +47,7 @@ class KnownDefect:
     link: str | None
 
     def is_in(self, implementation: str, version: str | None) -> bool:
-        """Tell whether a version of an implementation has the defect."""
+        """Return whether a version of an implementation has the defect."""
         if implementation not in self.implementations or version is None:
             return False
         last = self.last_version
@@ -78,15 +56,7 @@ class KnownDefect:
         )
 
     def excuses(self, result: Mapping[str, Any], case: Case) -> bool:
-        """Tell whether a wrong result in a report, on a case, is this defect's doing.
-
-        Parameters
-        ----------
-        result
-            An entry of a report's ``results``.
-        case
-            The case that it is about.
-        """
+        """Check whether a wrong entry of a report's ``results``, on a case, is this defect's doing."""
         stated = {*case.inputs, *case.attributes}
         return (
             any(fnmatchcase(case.id, pattern) for pattern in self.cases)
@@ -98,13 +68,7 @@ class KnownDefect:
 
 
 def read_known_defects(path: Path = KNOWN_DEFECTS) -> tuple[KnownDefect, ...]:
-    """Read the committed defects.
-
-    Raises
-    ------
-    FixtureError
-        If the file does not follow its schema, or names a defect twice.
-    """
+    """Read the committed defects; `FixtureError` where the file breaks its schema, or names a defect twice."""
     document = json.loads(path.read_text(encoding="utf-8"))
     _check(document, path)
     defects = tuple(_defect(entry) for entry in document["defects"])

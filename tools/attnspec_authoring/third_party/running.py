@@ -17,20 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one implementation.
+    """Outcome of one implementation, named as a built-in adapter, with the results of its report.
 
-    Attributes
-    ----------
-    name
-        Its name among the built-in adapters.
-    version
-        What it says its version is; None where it could not be run.
-    results
-        The results of its report.
-    seconds
-        How long it took, from start to end.
-    problem
-        Why there is no report; None where there is one.
+    `version` is None where it could not be run; `problem` says why there is no report, None where there is one.
     """
 
     name: str
@@ -41,17 +30,7 @@ class Outcome:
 
 
 def run_implementation(name: str, options: Sequence[str] = (), *, timeout: float = 3600.0) -> Outcome:
-    """Validate a built-in implementation by ``attnspec validate``.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    options
-        Further options of ``attnspec validate``, such as ``--profile``.
-    timeout
-        Seconds after which it is given up.
-    """
+    """Validate a built-in implementation by ``attnspec validate`` with further options; timeout in seconds."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"

@@ -1,4 +1,4 @@
-"""What came of the third parties, as text: for each dtype, profiles down, implementations across."""
+"""Outcomes of the third parties, as text: for each dtype, profiles down, implementations across."""
 
 from __future__ import annotations
 

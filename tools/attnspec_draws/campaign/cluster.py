@@ -16,8 +16,7 @@ _AHEAD = 2
 """Parts that each worker has before it: one that it works on, one that is on its way."""
 
 _STARTS = 2
-"""How often Dask may try to begin: it asserts that a thread of its own runs within 10 seconds, which a machine under
-load, or one that was paused, can miss."""
+"""How often Dask may try to begin: a loaded or paused machine can miss its limit of 10 seconds for a thread to run."""
 
 _SECONDS_TO_ANSWER = 5
 _SECONDS_TO_JOIN = 10
@@ -26,17 +25,9 @@ _SECONDS_ALONE = 60
 
 
 class DaskCluster:
-    """The workers of a Dask cluster.
+    """Workers of a Dask cluster, by the scheduler's address such as ``tcp://127.0.0.1:8786``.
 
-    Parameters
-    ----------
-    address
-        That of the scheduler, such as ``tcp://127.0.0.1:8786``.
-
-    Raises
-    ------
-    UsageError
-        If Dask is not installed or cannot begin, the scheduler cannot be reached, or it has no worker.
+    `UsageError` where Dask is not installed or cannot begin, the scheduler cannot be reached, or it has no worker.
     """
 
     def __init__(self, address: str) -> None:
@@ -77,13 +68,7 @@ class DaskCluster:
         return self._client.submit(work, *arguments, pure=False)
 
     def done(self, pending: list[Any]) -> list[Any]:
-        """Wait until some works are done.
-
-        Raises
-        ------
-        UsageError
-            If all workers are away for too long, or the scheduler is gone.
-        """
+        """Wait until some works are done; `UsageError` if all workers are away too long or the scheduler is gone."""
         while True:
             try:
                 found = self._distributed.wait(pending, timeout=_SECONDS_ALONE, return_when="FIRST_COMPLETED")

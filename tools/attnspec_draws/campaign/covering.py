@@ -1,4 +1,4 @@
-"""What the draws of a campaign cover, beside the golden cases: the levels of every factor, and which of them meet."""
+"""Coverage of a campaign's draws, beside the golden cases: the levels of every factor, and which of them meet."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ _LISTED = 12
 
 
 def covered(part: Part) -> tuple[str, Coverage]:
-    """Return the operation of a part, and what its draws cover.
-
-    Parameters
-    ----------
-    part
-        The draws; they are made again, but for what is expected of them.
-    """
+    """Return the operation of a part, and what its draws cover; they are drawn again, without expected values."""
     made = ((recipe, drawn_of(recipe)) for recipe in part.recipes)
     return part.kind.operation, coverage(
         case_of(recipe, replace(drawn, expected={})) for recipe, drawn in made if not drawn.is_refused
@@ -43,15 +37,7 @@ def together(every: Iterable[tuple[str, Coverage]]) -> dict[str, Coverage]:
 
 
 def coverage_page(golden: Sequence[Case], drawn: Mapping[str, Coverage]) -> str:
-    """Return a page in Markdown: of each operation the levels of every factor, in golden cases and in draws.
-
-    Parameters
-    ----------
-    golden
-        The golden cases.
-    drawn
-        What draws cover, by operation.
-    """
+    """Return a page in Markdown: of each operation the levels of every factor, in golden cases and in draws."""
     lines = ["# What golden cases and draws cover", ""]
     for operation, of_draws in drawn.items():
         cases = [case for case in golden if case.operation == operation and case.rejects is None and not case.generated]

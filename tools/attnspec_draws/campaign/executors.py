@@ -30,23 +30,12 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """End the workers that were started for this; what is still worked on is lost."""
+        """End the workers that were started for this; unfinished work is lost."""
         ...
 
 
 def open_executor(text: str) -> Executor:
-    """Open the executor that a text names.
-
-    Parameters
-    ----------
-    text
-        ``local:N``, or ``dask:`` and the address of a scheduler.
-
-    Raises
-    ------
-    UsageError
-        If it names none, or it cannot be reached.
-    """
+    """Open ``local:N``, or ``dask:`` and a scheduler's address; `UsageError` for another or an unreachable one."""
     kind, _, place = text.partition(":")
     if kind == "local" and place.isdecimal() and 1 <= int(place) <= 256:
         from attnspec_draws.campaign.workers import LocalProcesses

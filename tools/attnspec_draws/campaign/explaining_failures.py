@@ -1,4 +1,4 @@
-"""What the draws of a campaign found wrong: its distinct problems, told as in any report, each with a small draw."""
+"""Distinct problems that a campaign's draws found, worded as in any report, each with a small draw."""
 
 from __future__ import annotations
 
@@ -21,24 +21,14 @@ if TYPE_CHECKING:
     from attnspec_draws.campaign.plan import Plan
 
 LOOKED_AT = 32
-"""Draws of an operation that are asked again to explain its failures, and as many that passed: what is known of golden
-cases was learned from fewer."""
+"""Draws of an operation that explain its failures, and as many that passed: golden cases taught from fewer."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the failures of one operation are explained by.
+    """Evidence that explains the failures of one operation; `failed` counts all of its draws that failed.
 
-    Attributes
-    ----------
-    operation
-        The operation.
-    failed
-        How many of its draws failed.
-    failing
-        Recipes of some of those, of each check as many as of any other.
-    passing
-        Recipes of as many that did not fail.
+    `failing` holds recipes of some, of each check as many as of any other; `passing` of as many that did not fail.
     """
 
     operation: str
@@ -49,16 +39,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class FoundProblem:
-    """One thing that is wrong: plain data that a worker gives back.
+    """Problem found, as plain data that a worker gives back: a sentence a line, and a small draw that shows it.
 
-    Attributes
-    ----------
-    draws
-        How many of the draws that were looked at are put down to it.
-    lines
-        What is wrong and what to do, a sentence each.
-    small
-        What came of a draw that shows it, made small.
+    `draws` counts those of the evidence that are put down to it.
     """
 
     draws: int
@@ -67,15 +50,7 @@ class FoundProblem:
 
 
 def evidence_of(tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan) -> tuple[Evidence, ...]:
-    """Choose what the failures of each operation are explained by.
-
-    Parameters
-    ----------
-    tally, outcomes
-        What came of the draws, in all and by part.
-    plan
-        What was drawn.
-    """
+    """Choose the evidence that explains the failures of each operation."""
     by_operation: dict[str, dict[str, list[str]]] = {}
     failed: dict[str, int] = {}
     for each in tally.wrong:
@@ -105,15 +80,7 @@ def deadly(tally: Tally) -> dict[tuple[str, str], list[DrawOutcome]]:
 
 
 def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
-    """Find the distinct problems of an operation, and make a draw small that shows each of them.
-
-    Parameters
-    ----------
-    task
-        The target, and how it is run.
-    evidence
-        The draws to look at.
-    """
+    """Find the distinct problems of an operation, and make a draw small that shows each of them."""
     implementation = open_once(task)
     cases = [draw(recipe_from_text(text)) for text in (*evidence.failing, *evidence.passing)]
     results = ask(implementation, cases, task)

@@ -1,6 +1,6 @@
-"""The file of a campaign: what it is about, then a line for each part as soon as it is done.
+"""File of a campaign: its subject, then a line for each part as soon as it is done.
 
-A line that a kill cut in half is no line. What is read twice counts once, because parts have keys.
+A line that a kill cut in half is no line. A part that is read twice counts once, because parts have keys.
 """
 
 from __future__ import annotations
@@ -23,21 +23,10 @@ FORMAT = 2
 
 
 class Kept:
-    """The file of a campaign, open to be written on.
+    """File of a campaign, open to be appended to; one that does not exist is begun.
 
-    Parameters
-    ----------
-    path
-        The file; one that does not exist is begun.
-    about
-        What the campaign is about: only a campaign about the same may go on with a file.
-    sources
-        Digests of the target's own files, as `attnspec_draws.campaign.sources.digests` gives them.
-
-    Raises
-    ------
-    UsageError
-        If it is no file of a campaign, or of one about something else or other code, or cannot be written.
+    Only the same campaign with the same `sources` (digests of the target's own files) may go on; else `UsageError`, as
+    for a file that is none or cannot be written.
     """
 
     def __init__(self, path: Path, about: Mapping[str, Any], sources: Mapping[str, str]) -> None:

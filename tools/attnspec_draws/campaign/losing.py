@@ -1,4 +1,4 @@
-"""What becomes of work whose worker is lost."""
+"""Lost workers: the error that ends their work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker ends with the campaign that started it, whatever ended that: no signal of its own tells a worker."""
+"""Orphans: workers end with the campaign that started them, whatever ended that; no signal reports it to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
+"""Outcomes of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
 
 from __future__ import annotations
 
@@ -14,17 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DrawOutcome:
-    """What came of one draw that did not plainly pass.
-
-    Attributes
-    ----------
-    recipe
-        Its text.
-    status, check
-        As a verdict has them.
-    message
-        The verdict's sentence.
-    """
+    """Outcome of one draw that did not plainly pass, with the verdict's status, check and sentence."""
 
     recipe: str
     status: str
@@ -38,28 +28,15 @@ class DrawOutcome:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What it has in common with others that go wrong in the same way: operation, and check or status."""
+        """Key that it shares with others that go wrong in the same way: operation, and check or status."""
         return self.recipe.removeprefix("draw:").split("/", 1)[0], self.check or self.status
 
 
 @dataclass(frozen=True)
 class PartOutcome:
-    """What came of a part.
+    """Outcome of a part of a campaign: counts by status and by feature, greatest length by axis.
 
-    Attributes
-    ----------
-    key
-        Which part.
-    statuses
-        Status to the number of draws.
-    others
-        The draws that did not plainly pass, but for those that are declined.
-    features
-        Feature to the number of draws that had it.
-    longest
-        Axis to its greatest length.
-    worst
-        The largest error / tolerance of what passed.
+    `others` are draws that neither passed nor were declined; `worst` is the largest error / tolerance that passed.
     """
 
     key: str
@@ -83,16 +60,9 @@ def outcome_from_json(document: Mapping[str, Any]) -> PartOutcome:
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of all draws.
+    """Tally of all draws of a campaign.
 
-    Attributes
-    ----------
-    draws, passed, declined, ungraded
-        How many there were, and how many of them passed, are not offered, or say nothing.
-    wrong
-        The draws that went wrong, in the order of their texts.
-    features, longest, worst
-        As `PartOutcome` has them.
+    Declined draws are not offered, ungraded ones say nothing; `wrong` are in the order of their texts.
     """
 
     draws: int
@@ -106,13 +76,7 @@ class Tally:
 
 
 def tallied(outcomes: Iterable[PartOutcome]) -> Tally:
-    """Put the outcomes of parts together, in whatever order they come.
-
-    Parameters
-    ----------
-    outcomes
-        One for each part.
-    """
+    """Merge the outcomes of parts, in whatever order they come."""
     statuses: Counter[str] = Counter()
     features: Counter[str] = Counter()
     longest: dict[str, int] = {}

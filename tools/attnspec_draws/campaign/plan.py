@@ -15,35 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
 VARIED = 8
-"""Each last one of so many draws is the one before it with other numbers: what is kept by shape shows then."""
+"""Each last one of so many draws is the one before it with other numbers: memory by shape shows then."""
 
 PART = 3 * VARIED
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
 
 BEGINNING = (1, 4, PART - 5)
-"""Draws of the first parts of each kind: few draws, or little time, shall reach all kinds. After them, as after each
-part that follows, no draw is parted from the one whose shapes it has: the same process asks for both."""
+"""Draws of the first parts of each kind, so that few draws, or little time, reach all kinds.
+
+Here as in later parts, a draw and the one whose shapes it has stay together: the same process asks for both.
+"""
 
 
 @dataclass(frozen=True)
 class Sought:
-    """What a campaign is to draw.
+    """Draws sought by a campaign; `UsageError` where the seed is no word that a recipe can name.
 
-    Attributes
-    ----------
-    seed
-        The word that it is drawn by.
-    operations
-        Operations to draw; those that are offered if empty.
-    sizes
-        ``elements`` and ``longest``, as `Limits` has them; as usual where one is missing.
-    without
-        What draws leave out, beside what the target does not offer.
-
-    Raises
-    ------
-    UsageError
-        If the seed is no word that a recipe can name.
+    No `operations` means all that are offered; `sizes` may hold ``elements`` and ``longest`` of `Limits`; `without`
+    adds to what the target does not offer.
     """
 
     seed: str
@@ -67,21 +56,13 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """What tells it from all others of a plan."""
+        """Key among all others of a plan."""
         return f"{self.operation}/{self.limits.dtype}"
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some draws of a kind, by their numbers.
-
-    Attributes
-    ----------
-    kind, seed
-        Which draws.
-    first, count
-        Their numbers: as many draws as numbers.
-    """
+    """Part of a campaign: `count` draws of a kind, numbered from `first`."""
 
     kind: Kind
     seed: str
@@ -90,7 +71,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        """What tells it from all others of a plan, pieces of it too."""
+        """Key among all others of a plan, pieces of it too."""
         return f"{self.kind.name}/{self.first}+{self.count}"
 
     @property
@@ -100,7 +81,7 @@ class Part:
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:
-        """What makes its draws, in order."""
+        """Recipes of its draws, in order."""
         return tuple(map(self._recipe, self.numbers))
 
     def _recipe(self, number: int) -> Recipe:
@@ -123,17 +104,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """All draws of a campaign.
-
-    Attributes
-    ----------
-    seed
-        The word that they are drawn by.
-    kinds
-        What is drawn, in turn.
-    cases
-        How many draws there are in all; None for as many as there is time for.
-    """
+    """Plan of all draws of a campaign, its kinds in turn; `cases` is None for as many as there is time for."""
 
     seed: str
     kinds: tuple[Kind, ...]
@@ -182,12 +153,6 @@ def _read_key(key: str) -> tuple[str, int, int]:
 
 
 def plan_from_lines(seed: str, lines: list[str], cases: int | None) -> Plan:
-    """Read the plan that `Plan.as_lines` wrote.
-
-    Raises
-    ------
-    UsageError
-        If one of the lines is no recipe.
-    """
+    """Read the plan that `Plan.as_lines` wrote; `UsageError` where a line is no recipe."""
     recipes = [recipe_from_text(line) for line in lines]
     return Plan(seed, tuple(Kind(recipe.operation, recipe.limits) for recipe in recipes), cases)

@@ -26,22 +26,9 @@ def run_campaign(
     keep: Callable[[PartOutcome], None],
     is_over: Callable[[], bool],
 ) -> None:
-    """Work on the parts of a plan until all are done, or it is over.
+    """Run the parts of a plan until all are done, or `is_over` says that no more are to be begun.
 
-    Parameters
-    ----------
-    task
-        The target, and how it is run.
-    plan
-        The draws.
-    executor
-        Where parts are worked on.
-    known
-        Outcomes of parts that are done already, pieces of parts among them.
-    keep
-        Told each new outcome.
-    is_over
-        Whether no more parts are to be begun.
+    `known` has outcomes of parts done already, pieces of parts among them; `keep` receives each new one.
     """
     waiting = _left(plan, known)
     alone: list[Part] = []

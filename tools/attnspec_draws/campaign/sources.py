@@ -1,4 +1,4 @@
-"""The files of a target, and their digests: what came of other code is no result of this one."""
+"""Files of a target, and their digests: outcomes of other code are no results of this one."""
 
 from __future__ import annotations
 
@@ -18,13 +18,9 @@ if TYPE_CHECKING:
 
 
 def digests(target: Target) -> dict[str, str]:
-    """Return the digest of each file that is a target's own, by its name.
+    """Return the digest of each file that is a target's own, by name; a library has none.
 
-    Parameters
-    ----------
-    target
-        Of a file or a module, its own files are that one, and what it imports from the same folder; of a program, those
-        that its words name. A library has none.
+    Of a file or module: itself, and its imports from the same folder; of a program: the files that its words name.
     """
     if target.command is not None:
         found = [Path(word) for word in _words(target.command)]

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 class LocalProcesses:
-    """Processes of this machine, each by itself: one that ends takes no other with it.
-
-    Parameters
-    ----------
-    count
-        How many.
-    """
+    """Processes of this machine, each by itself: one that ends takes no other with it."""
 
     def __init__(self, count: int) -> None:
         self.capacity = count

@@ -1,4 +1,4 @@
-"""What a worker does: it opens the target once, draws, asks and grades, and gives back plain data."""
+"""Work of a worker: it opens the target once, draws, asks and grades, and gives back plain data."""
 
 from __future__ import annotations
 
@@ -45,21 +45,10 @@ _OPENED: dict[str, Implementation] = {}
 
 
 def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind, ...]:
-    """Find what is to be drawn for a target: what it offers, without what it declines.
+    """Plan the kinds to draw for a target: what it offers, without what it declines.
 
-    Parameters
-    ----------
-    task
-        The target, and how it is run.
-    sought
-        What is to be drawn, if it is offered.
-    learning
-        Whether small draws are tried, so that what is declined is left out; else what is declared alone is.
-
-    Raises
-    ------
-    UsageError
-        If it offers none of the operations, or none of the dtypes.
+    Without `learning` only declarations are left out, and no small draws are tried. `UsageError` where it offers none
+    of the operations or dtypes.
     """
     implementation = open_once(task)
     declaration = implementation.declaration
@@ -102,13 +91,7 @@ def _apart(task: Task) -> Task:
 
 
 class _Offers:
-    """Tells whether a target answers a case; None where it ends its process, or takes too long.
-
-    Parameters
-    ----------
-    implementation, task
-        The target, and how it is run.
-    """
+    """Offers of a target: whether it answers a case; None where it ends its process, or takes too long."""
 
     def __init__(self, implementation: Implementation, task: Task) -> None:
         self._implementation = implementation
@@ -127,15 +110,7 @@ class _Offers:
 
 
 def run_part(task: Task, part: Part) -> PartOutcome:
-    """Draw and grade a part.
-
-    Parameters
-    ----------
-    task
-        The target, and how it is run.
-    part
-        The draws.
-    """
+    """Draw and grade a part."""
     implementation = open_once(task)
     statuses: Counter[str] = Counter()
     features: Counter[str] = Counter()
@@ -157,14 +132,9 @@ def run_part(task: Task, part: Part) -> PartOutcome:
 
 
 def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:
-    """Make a draw small that went wrong, and return what comes of the small one.
+    """Shrink a draw that went wrong, and return the small one's outcome.
 
-    Parameters
-    ----------
-    task
-        The target, and how it is run.
-    failed
-        What came of the draw. One that ends its process, or takes too long, is asked for in a process of its own.
+    A draw that ends its process, or takes too long, runs in a process of its own.
     """
     deadly = failed.status in DEADLY
     implementation = open_once(_apart(task) if deadly else task)
@@ -186,7 +156,7 @@ def open_once(task: Task) -> Implementation:
 
 
 def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tuple[Result, ...]:
-    """Ask a target for some draws, and grade what it answers; what it warns of is its own."""
+    """Ask a target for some draws, and grade its answers; its warnings are its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dtypes = sorted({dtype for case in cases for dtype in case.dtypes})

@@ -1,4 +1,4 @@
-"""Cases as the recipes that an author of golden cases writes: what is left to say is what each is for."""
+"""Recipes of found cases, as an author of golden cases writes them; left to say is what each is for."""
 
 from __future__ import annotations
 
@@ -26,16 +26,9 @@ _USUAL_DTYPES = ("float64", "float32")
 
 @dataclass(frozen=True)
 class FoundCase:
-    """A case that is to be written down.
+    """Case found by a campaign, to be written down, with the command that shows it.
 
-    Attributes
-    ----------
-    case
-        What it is.
-    command
-        What shows it.
-    twin
-        Of one that must be refused, the valid case that differs from it in what is wrong alone; else None.
+    `counterpart` is the valid case of a refusal, which differs in the error alone; else None.
     """
 
     case: Case
@@ -44,13 +37,7 @@ class FoundCase:
 
 
 def authored_cases(found: Sequence[FoundCase]) -> str:
-    """Return a module of recipes: a function ``cases()`` that gives an ``AuthoredCase`` for each case.
-
-    Parameters
-    ----------
-    found
-        What to write down.
-    """
+    """Return a module of recipes: a function ``cases()`` that gives an ``AuthoredCase`` for each case."""
     made: list[str] = []
     for number, each in enumerate(found):
         own = f"{PROFILE}/{each.case.operation}_{number}"

@@ -128,7 +128,7 @@ class _Hunt(NamedTuple):
 
 
 def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
-    """Draw, tell what came of it, and return the exit status."""
+    """Draw, report the outcome, and return the exit status."""
     from attnspec.command_line.terminal import make_console
     from attnspec_draws.campaign import tallied
     from attnspec_draws.commands.campaign_files import write_coverage, write_recipes

@@ -1,4 +1,4 @@
-"""What the words of ``attnspec campaign`` ask for: what is to be drawn, and of whom it is asked."""
+"""Words of ``attnspec campaign``: what is to be drawn, and of whom it is asked."""
 
 from __future__ import annotations
 
@@ -20,17 +20,7 @@ _CALLED = {"operation": "bare_operation"}
 
 
 class Asked(NamedTuple):
-    """What is asked for.
-
-    Attributes
-    ----------
-    sought
-        What is to be drawn.
-    task
-        The target, and how it is run.
-    about
-        The words that tell this campaign from others, as its file keeps them.
-    """
+    """Campaign as the command states it; `about` are the words that set it apart, as its file keeps them."""
 
     sought: Sought
     task: Task
@@ -46,18 +36,7 @@ def asked_for(
     elements: int | None,
     longest: int | None,
 ) -> Asked:
-    """Read the words of the command.
-
-    Parameters
-    ----------
-    target, conventions, seed, operations, dtypes, elements, longest
-        As the command has them.
-
-    Raises
-    ------
-    UsageError
-        If one of them means nothing.
-    """
+    """Read the words of the command; `UsageError` where one of them means nothing."""
     from attnspec.targets.target import words
     from attnspec.validation import check_asked, check_operation
     from attnspec_draws import words_of_draws

@@ -1,4 +1,4 @@
-"""What a campaign leaves behind as files: the small draws that fail, and what golden cases and draws cover."""
+"""Files that a campaign leaves behind: the small draws that fail, and the coverage of golden cases and draws."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None) -> None:
-    """Refuse files that cannot be written, before anything is drawn; none is touched.
-
-    Raises
-    ------
-    UsageError
-        If the system would refuse one, or two are one.
-    """
+    """Refuse unwritable files, or two that are one, by `UsageError` before anything is drawn; none is touched."""
     from attnspec.base.replacing import check_replaceable
 
     named = {"--recipes": recipes, "--coverage": coverage, "--resume": resume}
@@ -38,20 +32,7 @@ def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None
 
 
 def write_recipes(path: Path, recipes: Sequence[str]) -> None:
-    """Write small draws down: their texts, a line each, or recipes of golden cases where the file is Python.
-
-    Parameters
-    ----------
-    path
-        The file.
-    recipes
-        The texts of the draws.
-
-    Raises
-    ------
-    UsageError
-        If the system refuses it.
-    """
+    """Write small draws: a text a line, or golden recipes where the file is Python; `UsageError` if refused."""
     if path.suffix != ".py":
         _write(path, "".join(f"{recipe}\n" for recipe in recipes))
         return
@@ -67,22 +48,7 @@ def write_recipes(path: Path, recipes: Sequence[str]) -> None:
 
 
 def write_coverage(path: Path, workers: Executor, plan: Plan, outcomes: Mapping[str, PartOutcome]) -> None:
-    """Write down what golden cases and draws cover, counted on the workers that drew.
-
-    Parameters
-    ----------
-    path
-        The file.
-    workers
-        Where the draws are made once more.
-    plan, outcomes
-        What was to be drawn, and what came of it by part.
-
-    Raises
-    ------
-    UsageError
-        If the system refuses it.
-    """
+    """Write the coverage of golden cases and draws, which the workers draw once more; `UsageError` if refused."""
     from attnspec.cases import load_suite
     from attnspec_draws.campaign.covering import coverage_page, covered, together
 

@@ -1,4 +1,4 @@
-"""What a campaign is doing: on a terminal from the first moment on, elsewhere a line now and then, as logs have it."""
+"""Progress of a campaign: on a terminal from the first moment on, elsewhere a line now and then, as logs have it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,9 @@ _TELLING = 3.0
 
 @contextmanager
 def doing(what: str | Callable[[], str], *, seconds: float = SECONDS) -> Generator[None]:
-    """Show what is being done as long as it is.
+    """Show progress while something is done: `what`, or a function that says how far it got.
 
-    Parameters
-    ----------
-    what
-        What is done, or what says how far it got.
-    seconds
-        Between two lines where no terminal is.
+    `seconds` lie between two lines where no terminal is.
     """
 
     def now() -> str:
@@ -76,17 +71,7 @@ def _again_and_again(do: Callable[[], None], seconds: float) -> Generator[None]:
 
 
 class Drawing:
-    """How far the draws of a campaign got.
-
-    Parameters
-    ----------
-    before
-        How many were drawn before.
-    cases
-        How many there are to be in all; None where there is a time for them.
-    seconds
-        The time for them; None where there is a number.
-    """
+    """Progress of a campaign's draws: those before, and `cases` or `seconds` to go, of which the other is None."""
 
     def __init__(self, before: int, cases: int | None, seconds: float | None) -> None:
         self._start = monotonic()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attnspec_draws.campaign.executors import Executor
 
 _SHOWN = 8
-"""Problems of an operation that are told; who has more mends these first."""
+"""Problems of an operation that are reported; with more, one mends these first."""
 
 _COUNT_WIDTH = 4
 
@@ -35,16 +35,9 @@ _ENDED = {
 
 @dataclass(frozen=True)
 class Found:
-    """What is told of the failures of one operation.
+    """Failures of one operation: how many draws failed, how many were run again, and the problems, most frequent first.
 
-    Attributes
-    ----------
-    operation, failed
-        The operation, and how many of its draws failed.
-    looked_at
-        How many of those were asked again.
-    problems
-        What is wrong, the most frequent first; none where nothing failed again, None where asking ended the process.
+    No problems where nothing failed again; None where running them again ended the process.
     """
 
     operation: str
@@ -61,15 +54,7 @@ class Found:
 def failures_found(
     workers: Executor, task: Task, tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan
 ) -> tuple[Found, ...]:
-    """Find what is wrong in the draws that failed, and make them small, on the workers that asked for them.
-
-    Parameters
-    ----------
-    workers, task
-        Where draws are asked for, and of whom.
-    tally, outcomes, plan
-        What came of all draws.
-    """
+    """Find the problems of the draws that failed, and shrink them, on the workers that ran them."""
     from attnspec_draws.campaign import FoundProblem, deadly, evidence_of, shrunk_failure
 
     found: list[Found] = []
@@ -101,17 +86,7 @@ def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[Found
 
 
 def tell_failures(found: Found, target: str, console: Console) -> None:
-    """Print what is wrong in one operation, with commands that can be copied.
-
-    Parameters
-    ----------
-    found
-        What is wrong.
-    target
-        How the command line names what was tried.
-    console
-        Where to.
-    """
+    """Print the problems of one operation, with commands that can be copied."""
     looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were asked again"
     console.print()
     say(f"{found.operation}: {counted(found.failed, 'draw')} failed{looked_at}:", console, style="bold red")

@@ -1,4 +1,4 @@
-"""The tally of a campaign on a terminal: what came of the draws, what was drawn, and what was not and why."""
+"""Tally of a campaign on a terminal: outcomes of the draws, what was drawn, and what was not and why."""
 
 from __future__ import annotations
 
@@ -20,19 +20,7 @@ if TYPE_CHECKING:
 
 
 def tell_tally(tally: Tally, drawing: Drawing, plan: Plan, asked: Asked, console: Console) -> None:
-    """Print what came of the draws, what was drawn, and what was not.
-
-    Parameters
-    ----------
-    tally
-        What came of them.
-    drawing
-        How long it took this time, and how many were drawn before.
-    plan, asked
-        What there was to draw, and what was asked for.
-    console
-        Where to.
-    """
+    """Print what came of the draws, what was drawn, and what was not."""
     earlier = f"{drawing.before:,} of them earlier, the others " if drawing.before else ""
     draws = counted(tally.draws, "draw") if tally.draws < 1_000 else f"{tally.draws:,} draws"
     say(
@@ -71,17 +59,7 @@ def _left_out(plan: Plan, asked: Asked) -> Iterator[str]:
 
 
 def ungraded_sentence(tally: Tally, plan: Plan, outcomes: Mapping[str, PartOutcome], target: str) -> str | None:
-    """Return why a campaign has shown nothing; None where draws passed or failed.
-
-    Parameters
-    ----------
-    tally, outcomes
-        What came of the draws, in all and by part.
-    plan
-        What there was to draw.
-    target
-        How the command line names what was tried.
-    """
+    """Return why a campaign has shown nothing; None where draws passed or failed."""
     if tally.passed or tally.wrong:
         return None
     first = next(iter(plan.parts_done(outcomes)), None)
@@ -100,17 +78,7 @@ def debugging(recipe: str, target: str) -> str:
 
 
 def tell_failures_as_they_are(tally: Tally, target: str, console: Console) -> None:
-    """Print what failed in a campaign that was interrupted, before anything is made small.
-
-    Parameters
-    ----------
-    tally
-        What came of the draws.
-    target
-        How the command line names what was tried.
-    console
-        Where to.
-    """
+    """Print the failures of an interrupted campaign, before anything is made small."""
     for kind in dict.fromkeys(each.kind for each in tally.wrong):
         alike = [each for each in tally.wrong if each.kind == kind]
         operation, check = kind

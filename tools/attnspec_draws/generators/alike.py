@@ -1,4 +1,4 @@
-"""An input of a drawn case that is the same everywhere: what excludes nothing, or nothing but one number."""
+"""Input of a drawn case that is the same everywhere: it excludes nothing, or nothing but one number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALIKE = 8
 """Of a hundred inputs, how many are made so: shortcuts are written for what is, and forget what is beside it."""
 
 _NUMBERS = {"neutral": 3, "first": 1}
-"""What all its numbers become, with weights."""
+"""Value of all its numbers, with weights."""
 
 
 def make_alike(
@@ -30,23 +30,9 @@ def make_alike(
     limits: Limits,
     whole: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
-    """Make all numbers of some inputs alike, each by itself, and mostly of none.
+    """Make all numbers of some inputs `names` alike, in place, and return the feature's word; for most draws nothing.
 
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    inputs
-        What is called with, which is changed.
-    names
-        The inputs that may be changed, of which a draw may lack some.
-    whole
-        Of lengths, how many there are of what they count.
-
-    Returns
-    -------
-    tuple
-        The word for what was done, which can be left out.
+    `whole` has, for lengths, how many there are of what they count.
     """
     done = False
     for name in names:

@@ -28,14 +28,9 @@ _FACTORS = (2.0**20, 2.0**-30)
 
 @dataclass(frozen=True)
 class Resized:
-    """Inputs that are multiplied by one factor, and those that are divided by it, so that scores stay as they are.
+    """Inputs multiplied by one factor, and those divided by it, so that scores stay as they are.
 
-    Attributes
-    ----------
-    multiplied
-        Inputs that are, as far as the case has them.
-    divided
-        Inputs that make up for these, all of which the case must have.
+    Multiplied inputs may be absent from a case; divided ones must all be there.
     """
 
     multiplied: tuple[str, ...]
@@ -43,18 +38,9 @@ class Resized:
 
 
 def beyond_float16(words: Words, drawn: Drawn, choices: Sequence[Resized], limits: Limits) -> Drawn:
-    """Make inputs too large or too small for float16, or, for most draws, return what was drawn.
+    """Resize inputs beyond float16 by one of `choices`, or, for most draws, return what was drawn.
 
-    Powers of two change no digit: what is owed is multiplied, or stays as it is.
-
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    drawn
-        What was drawn.
-    choices
-        What can be done to cases of the operation.
+    Powers of two change no digit: the expected result is multiplied, or stays as it is.
     """
     stream = words.of(BEYOND_FLOAT16)
     if not choices or not stream.percent(_BEYOND_FLOAT16) or not limits.allow(BEYOND_FLOAT16):

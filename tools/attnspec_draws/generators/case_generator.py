@@ -1,4 +1,4 @@
-"""A lattice: what draws the cases of one operation, and what they can leave out."""
+"""Case generator: draws the cases of one operation, and names what they can leave out."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CaseGenerator:
-    """What draws the cases of one operation.
+    """Case generator of one operation.
 
     Attributes
     ----------
     draw
         Draws a case, from the streams of a seed and within limits.
     own_words
-        What its draws can leave out beside capabilities, arguments, and arguments with one of their values.
+        Features that `Limits.without` can name beside capabilities, arguments, and ``argument=value``.
     refusals
         Input name to the clauses by which other shapes of it are refused.
     classes_of_large
-        Classes of the numbers of draws that are too large to be held whole; none where there are no such draws.
+        Classes of numbers of draws too large to be held whole; none where there are no such draws.
     resized
-        What can be made too large or too small for float16 together.
+        Inputs that can be made too large or too small for float16 together.
     misfits
-        What other values of arguments must be refused.
+        Other values of arguments that must be refused.
     derived
         Inputs that follow from the others, as a stored output does.
     """

@@ -20,23 +20,13 @@ _CHANGED = 16
 """Of a hundred draws, how many are."""
 
 _OF_EVERY_CASE, _OPTIONAL = 1, 4
-"""Weights of an input that every case of the operation has and of what a case may lack: what few calls have is what the
-key of a memory forgets."""
+"""Weights of required and optional inputs: the key of a memory forgets the inputs that few calls have."""
 
 
 def argument_to_change(words: Words, drawn: Drawn, limits: Limits, always: Collection[str]) -> str | None:
-    """Choose the argument that is changed, or, for most draws, none.
+    """Choose the argument that is changed, or, for most draws, none; `always` names the operation's required inputs.
 
     In half precision it is none: what overflows there may be the same number, whatever it comes from.
-
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    drawn
-        What was drawn.
-    always
-        The inputs that every case of the operation has.
     """
     stream = words.of(CHANGED)
     if not stream.percent(_CHANGED) or not limits.allow(CHANGED) or limits.dtype in HALF_PRECISION:

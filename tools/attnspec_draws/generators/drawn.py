@@ -1,4 +1,4 @@
-"""What was drawn: a case without its answers."""
+"""Drawn case without its answers."""
 
 from __future__ import annotations
 
@@ -14,43 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A case without its answers.
+    """Case without its answers; floats are float64, each a number of the draw's dtype.
 
-    Attributes
-    ----------
-    inputs, attributes
-        What is called with; floats are in float64, and every one of them is a number of the dtype of the draw.
-    features
-        What the case has that could be left out, so that a failure can be made smaller: each a word that
-        `Limits.without` takes.
-    extents
-        Axis to its length, of those that could be shorter.
-    clauses
-        Clauses that it exercises.
-    conventions
-        The conventions on which what is owed depends.
-    presentation
-        Input name to the memory layout in which it is handed over.
-    sample, thinned
-        Output name to the flat indices, rising, of the elements that are owed, and to its whole shape, for a case that
-        is too large to be held whole; empty for any other.
-    left_open
-        Outputs of which the page does not say what they hold in such a case.
-    expected
-        What is owed of a sample; None where the reference is to say it of the whole case.
-    is_refused
-        Whether it must be refused, by the clause that it has.
-    changed
-        The argument with which it is asked once more, changed alone, if what is owed changes with it.
-    held
-        What is not changed alone, since the page does not say what is owed with another value, or since something could
-        come of it that is left out.
-    others
-        Attribute to another value that it may have, of those that have no other one by a rule.
-    needed
-        Attribute to the clause by which it is refused to leave it away, of those that cannot be.
-    properties
-        What its results must have, of a draw that is graded by properties; None for any other.
+    `features` are words of `Limits.without`, by which a failure can be made smaller; `extents` has axes that could be
+    shorter; `conventions` those on which the expected results depend; `memory_order` that of an input.
+
+    Of a case too large to be held whole: `sample` has output to the flat, rising indices of the expected elements,
+    `thinned` output to its whole shape, `expected` the sample's values (None where the reference computes all).
+
+    `left_open` are outputs that the page leaves open in such a case; `is_refused` means refused by the clause it has.
+    `changed` is the argument that is changed alone in a second call, if the expected results change with it; `held` are
+    never changed so, since the page leaves that open or something left out could come of it; `others` has attributes'
+    other values where no rule gives them; `needed` attributes to the clause by which leaving them away is refused.
+    `properties` is what results must have in a draw graded by properties; else None.
     """
 
     inputs: Mapping[str, NDArray[Any]]

@@ -17,19 +17,7 @@ LONG_AXES = {0: 1, 1: 4, 2: 1}
 def lengthened(
     stream: Stream, lengths: Mapping[str, int], weights: Mapping[str, int], limits: Limits
 ) -> dict[str, int]:
-    """Make some axes long, and none longer than it may be.
-
-    Parameters
-    ----------
-    stream
-        The stream of the lengths.
-    lengths
-        Axis to its length.
-    weights
-        Axes that may be long, with weights.
-    limits
-        What the draw keeps to.
-    """
+    """Make some axes long, chosen by `weights`, and none longer than the limits allow."""
     found = dict(lengths)
     for _ in range(stream.weighted(LONG_AXES)):
         axis = stream.weighted(weights)
@@ -40,21 +28,9 @@ def lengthened(
 def as_stated(
     lengths: Mapping[str, int], limits: Limits, elements: Callable[[Mapping[str, int]], int]
 ) -> dict[str, int]:
-    """Take the lengths that are stated, and halve the longest of the others until the largest tensor is small enough.
+    """Take stated lengths, and halve the longest of the others until the largest tensor is small enough.
 
-    Parameters
-    ----------
-    lengths
-        Axis to its length.
-    limits
-        What the draw keeps to.
-    elements
-        Given the lengths: how many elements the largest tensor has.
-
-    Raises
-    ------
-    UsageError
-        If the stated lengths alone make it too large.
+    `elements` counts its elements; `UsageError` where the stated lengths alone make it too large.
     """
     found = dict(lengths) | {axis: length for axis, length in limits.extents.items() if axis in lengths}
     while elements(found) > limits.elements:

@@ -1,4 +1,4 @@
-"""What a draw must keep to: its dtype, what it leaves out, and how large it may be."""
+"""Limits of a draw: its dtype, what it leaves out, and how large it may be."""
 
 from __future__ import annotations
 
@@ -25,40 +25,23 @@ FEWEST = 2
 
 @dataclass(frozen=True)
 class Limits:
-    """What a draw keeps to.
+    """Limits of a draw; `UsageError` where no case is so small.
 
-    Attributes
-    ----------
-    dtype
-        The dtype that holds every number of the inputs exactly.
-    without
-        Features that are left out: capabilities, arguments, ``argument=value``, or words of the family's lattice.
-    elements
-        How many elements the largest tensor may have, steps between the inputs and the results included; 2 or more.
-    longest
-        How long an axis may be that is drawn, at least 1.
-    extents
-        Axis to its length, for axes that are not drawn.
-    variant
-        Which of the draws that are alike in all but the numbers of their tensors; 0 for the first, `REVERSED` for the
-        one whose tensors hold the same numbers in the opposite order.
-    rows
-        How many rows of each output are held against values where it is too large to be held whole; 0 for none.
-    stated
-        Attribute to its value, for attributes that are not drawn.
-    numbers
-        The class of the numbers, where that is not drawn.
-    sample
-        The seed of the rows that are held, any word, so that no number of the inputs tells which they are; the draw's
-        own if empty.
-    given
-        Optional input that every draw has to the axes that it has, the last ones of all that it may have: ``n`` for a
-        whole one, ``1`` for one that stands for all, and `NO_AXES`; an empty text where they are drawn.
+    `dtype` holds every number of the inputs exactly. `elements` (2 or more) bounds the largest tensor, steps between
+    inputs and results included; `longest` (1 or more) bounds a drawn axis; `extents` and `stated` fix axes and
+    attributes.
 
-    Raises
-    ------
-    UsageError
-        If no case is so small.
+    `without` are features left out: capabilities, arguments, ``argument=value``, or words of the family's case
+    generator.
+
+    `variant` numbers draws that are alike in all but the numbers of their tensors; `REVERSED` has those of the first in
+    the opposite order. `numbers` is their class, where that is not drawn.
+
+    `rows` of each output are compared where it is too large to be held whole; 0 for none. `sample` is the seed of these
+    rows, any word, so that no number of the inputs reveals them; the draw's own if empty.
+
+    `given` has each optional input that every draw has, with its last axes: ``n`` for a whole one, ``1`` for one that
+    stands for all, `NO_AXES`, or an empty text where they are drawn.
     """
 
     dtype: str
@@ -82,21 +65,15 @@ class Limits:
             )
 
     def allow(self, *features: str) -> bool:
-        """Tell whether none of these features is left out."""
+        """Return whether none of these features is left out."""
         return self.without.isdisjoint(features)
 
     def has(self, name: str, *, drawn: bool) -> bool:
-        """Tell whether a draw has an optional input: never where it is left out, always where it is given."""
+        """Return whether a draw has an optional input: never where it is left out, always where it is given."""
         return self.allow(name) and (drawn or name in self.given)
 
     def shape_of(self, name: str, whole: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return the shape of an input that is given, out of the axes that it may have; None where that is drawn.
-
-        Raises
-        ------
-        UsageError
-            If it is given more axes than it may have.
-        """
+        """Return a given input's shape out of its possible axes; None where drawn, `UsageError` for too many."""
         axes = self.given.get(name)
         if not axes:
             return None

@@ -1,4 +1,4 @@
-"""Inputs of a drawn case that have numbers in one place of memory: one array given for several, one part for many."""
+"""Inputs of a drawn case that share memory: one array given for several, one part for many."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 ONE_ARRAY, ONE_PART = "one_array", "one_part_for_many"
 
 _ONE_ARRAY, _OF_ALL, _ONE_PART = 5, 50, 5
-"""Of a hundred draws, in how many one array is given for several inputs, and of these, in how many for all that have
-its shape; in how many one part of an input stands for all along an axis."""
+"""Of a hundred draws: one array as several inputs; of these, as all of its shape; one part for all along an axis."""
 
 _PAIR = 2
 """So many inputs can be one array."""
@@ -34,24 +33,7 @@ _OF_HEADS = 4
 def share_memory(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Give inputs numbers in common that lie in one place of memory, or, for most draws, do nothing.
-
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    inputs
-        What is called with, which is changed.
-    names
-        The inputs that may be changed: those that every case has.
-
-    Returns
-    -------
-    presentation
-        Input name to the memory layout in which it is handed over; empty for most draws.
-    features
-        The word for what was done, which can be left out.
-    """
+    """Let required inputs `names` share memory, in place; return memory orders and the feature, mostly none."""
     if not limits.allow("presentation"):
         return {}, ()
     shared = _one_array(words, inputs, names) if limits.allow(ONE_ARRAY) else {}

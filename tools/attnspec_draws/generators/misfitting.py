@@ -20,16 +20,9 @@ _MISFIT = 3
 
 @dataclass(frozen=True)
 class Misfit:
-    """An argument, and the values of it that must be refused.
+    """Argument, and the values of it that a clause refuses.
 
-    Attributes
-    ----------
-    argument
-        An input or an attribute.
-    clause
-        The clause by which they are refused.
-    values
-        Gives them, from what was drawn as it is right; none where the draw lacks what they would not fit.
+    `values` makes them from a valid draw; none where that lacks what they would not fit.
     """
 
     argument: str
@@ -38,20 +31,9 @@ class Misfit:
 
 
 def of_another_value(words: Words, drawn: Drawn, misfits: Sequence[Misfit], limits: Limits) -> Drawn | None:
-    """Give one argument of a case a value that must be refused, or, for most draws, return None.
+    """Give one argument of a valid case a value that must be refused, or, for most draws, return None.
 
-    Whether the page refuses what comes of it is not known yet: a parameter may be one that is not used.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    drawn
-        The case as it is right.
-    misfits
-        What other values must be refused.
-    limits
-        What the draw keeps to.
+    Whether the page refuses the result is not known yet: a parameter may be one that is not used.
     """
     stream = words.of("misfit")
     if not stream.percent(_MISFIT) or drawn.sample or not limits.allow(REFUSED):

@@ -1,4 +1,4 @@
-"""Random cases of a family: what draws them, and the impostors that they must tell from right answers."""
+"""Random cases of a family: its case generators, and the trivial answers to tell from right ones."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class RandomCases:
 
     Attributes
     ----------
-    lattices
-        Operation to what draws its cases.
-    impostors
-        Operation to the cheap wrong answers that a set of its cases must be able to tell from right ones.
+    case_generators
+        Operation to its case generator.
+    trivial_answers
+        Operation to the trivial answers that a set of its cases must tell from right ones.
     extents_of
-        Given an operation and the shapes of its inputs: axis to length, as its lattice calls its axes. Raises
-        `ValueError` where the shapes do not fit each other.
+        Takes an operation and the shapes of its inputs; gives axis to length, as its case generator calls its axes.
+        Raises `ValueError` where the shapes do not fit each other.
     with_few_heads
-        Given an operation and the shapes of its inputs: the same with as few batch entries and heads as show which
-        belongs to which.
+        Takes the same; gives shapes with as few batch entries and heads as show which belongs to which.
     part_of
-        Given a case with generated inputs: the part of it that impostors answer; None where that would take too long.
+        Takes a case with generated inputs; gives the part of it that trivial answers are given for; None where that
+        would take too long.
     """
 
     case_generators: Mapping[str, CaseGenerator]

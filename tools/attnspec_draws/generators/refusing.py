@@ -30,21 +30,16 @@ _TWICE = 30
 
 _OF_AN_AXIS = {"longer": 3, "shorter": 3, "single": 3, "swapped": 2}
 _OF_THE_RANK = {"in_front": 2, "behind": 2, "first": 1}
-"""What is done to the input, with weights."""
+"""Ways to spoil the input, with weights."""
 
 _NEW_AXIS = ("in_front", "behind")
 
 
 @dataclass(frozen=True)
 class Refusals:
-    """The clauses of the page by which another shape of an input is refused.
+    """Clauses by which another shape of an input is refused: of each axis, from the front, and of the rank.
 
-    Attributes
-    ----------
-    axes
-        The clause of each axis, from the front; None for an axis that may have any length.
-    rank
-        The clause of the rank; None where there is none.
+    None for an axis that may have any length, and where no clause refuses the rank.
     """
 
     axes: tuple[str | None, ...] = ()
@@ -52,20 +47,9 @@ class Refusals:
 
 
 def malformed(words: Words, drawn: Drawn, refusals: Mapping[str, Refusals], limits: Limits) -> Drawn | None:
-    """Give one input of a case another shape, leave away what it needs, or, for most draws, return None.
+    """Give one input of a valid case another shape, leave out a needed argument, or, for most draws, return None.
 
-    Whether what comes of it must be refused is not known yet: a length may fit by chance.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    drawn
-        The case as it is right.
-    refusals
-        Input name to the clauses by which other shapes of it are refused.
-    limits
-        What the draw keeps to.
+    Whether that must be refused is not known yet: a length may fit by chance.
     """
     stream = words.of(REFUSED)
     names = [name for name in refusals if name in drawn.inputs] or sorted(drawn.needed)

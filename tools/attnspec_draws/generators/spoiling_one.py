@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from attnspec_draws.generators.words import Words
 
 HOLDING = (np.nan, np.inf, -np.inf)
-"""What is not finite, each as likely."""
+"""Numbers that are not finite, each as likely."""
 
 
 def spoil_one(words: Words, array: NDArray[Any]) -> None:
-    """Put NaN, infinity or minus infinity into one place of an array that is not empty."""
+    """Put NaN, infinity or minus infinity at one index of an array that is not empty."""
     stream = words.of("spoilt feature")
     holding = stream.one_of(HOLDING)
     array.reshape(-1)[stream.below(array.size)] = holding

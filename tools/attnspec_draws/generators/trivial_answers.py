@@ -23,16 +23,9 @@ PRECISE = ("float64", "float32")
 
 
 class Answered(NamedTuple):
-    """A call, with what an impostor may make its answer of.
+    """Call from which a trivial answer is made; floats in float64, `right` by output name.
 
-    Attributes
-    ----------
-    inputs, attributes
-        What is called with; floats in float64.
-    right
-        Output name to the right answer.
-    before
-        Output name to what was right for the call before; empty where there was none.
+    `before` is the right answer to the previous call; empty where there was none.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -42,15 +35,9 @@ class Answered(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a large case, small enough to be answered whole.
+    """Part of a large case, small enough to be answered whole; floats in float64.
 
-    Attributes
-    ----------
-    inputs, attributes
-        What is called with; floats in float64.
-    places, elements
-        Output name to the elements of its sample that lie in the part, and to where each of them stands in the answer
-        to the part, flat.
+    By output name, `places` are the sample's elements that lie in the part, `elements` their flat index in its answer.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -61,19 +48,19 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class TrivialAnswer:
-    """A wrong answer that is cheap to give. Who holds answers to a set of inputs should know that it would be noticed.
+    """Trivial answer: wrong and cheap to give; a set of expected answers should be known to expose it.
 
     Attributes
     ----------
     name
         Its name, of words joined by underscores.
     sentence
-        What it answers, in words: the rest of a sentence that begins with "It answers with".
+        Rest of a sentence that begins with "It answers with".
     answer
-        Given a call: output name to what it gives. Outputs that it leaves out are taken to be right; it gives none at
-        all where it has no answer of its own. Where it does not apply, it gives what is right.
+        Takes a call; gives its answer by output name. Outputs that it leaves out are taken to be right; it gives none
+        at all where it has no answer of its own, and the right one where it does not apply.
     dtypes
-        The dtypes of runs in which it is wrong by more than rounding.
+        Dtypes of runs in which it is wrong by more than rounding.
     """
 
     name: str

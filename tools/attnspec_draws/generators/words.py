@@ -21,13 +21,7 @@ _MASK = (1 << 64) - 1
 
 
 class Stream:
-    """Words that follow one another: those of the counters 0, 1, 2, ... under a seed.
-
-    Parameters
-    ----------
-    seed
-        Any text.
-    """
+    """Stream of words that follow one another: those of the counters 0, 1, 2, ... under a seed, any text."""
 
     def __init__(self, seed: str) -> None:
         self._base = splitmix64(fnv1a64(seed))
@@ -89,15 +83,7 @@ REVERSED = 2
 
 
 class Words:
-    """The streams of one draw.
-
-    Parameters
-    ----------
-    seed
-        Any text; another text is another draw.
-    variant
-        Of draws that differ in it, those numbers alone differ that are drawn by `varied`.
-    """
+    """Streams of one draw, by a seed, any text; `variant` changes only numbers that are drawn by `varied`."""
 
     def __init__(self, seed: str, variant: int = 0) -> None:
         self.seed = seed

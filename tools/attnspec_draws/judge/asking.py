@@ -44,24 +44,13 @@ _MOST_OF = 0.5
 """The share of questions answered wrongly from which on a trick explains them; the others have a cause of their own."""
 
 Follower = Callable[[str], None]
-"""Told how far a judgement is, in a few words."""
+"""Receiver of a judgement's progress, in a few words."""
 
 
 class Asking:
-    """What a candidate was asked, and what came of it.
+    """Calls made to a candidate so far, and their outcome; `follow` receives the progress.
 
-    Parameters
-    ----------
-    implementation
-        The candidate.
-    conventions
-        Conventions that its answers are held to.
-    conditions
-        Under what it runs.
-    seed
-        The word that all is drawn by.
-    follow
-        Told how far it is.
+    The seed is the word that all is drawn by, the conventions those that answers are graded by.
     """
 
     def __init__(
@@ -168,16 +157,16 @@ class Asking:
 
     @property
     def recognised(self) -> tuple[str, ...]:
-        """What wrong answers are that were there before, a sentence each, as far as it is so of most of them."""
+        """Recognise wrong answers that were there before, a sentence each, as far as it is so of most of them."""
         return tuple(trick for trick, many in self._tricks.most_common() if many >= _MOST_OF * self._wrong)
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """What the draws at the shapes are worth, for each operation and dtype."""
+        """Certify the draws at the shapes, for each operation and dtype."""
         return tuple(certificate(*about, told) for about, told in self._told.items())
 
     def tally(self, where: str) -> Tally:
-        """Count what came of the draws at a place."""
+        """Count the outcomes of the draws at a shape, or beside it."""
         of = [result for result, place in zip(self.results, self._places, strict=True) if place == where]
         return tally_of(of, _LOST)
 

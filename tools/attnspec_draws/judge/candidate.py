@@ -39,18 +39,14 @@ _BYTES_SENT = 4 / 3
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under what a candidate runs.
+    """Conditions under which a candidate runs.
 
     Attributes
     ----------
-    seconds
-        For each call.
-    start_seconds
-        For its start.
-    total_seconds
-        For all calls together; None for no limit.
+    seconds, start_seconds, total_seconds
+        Limits for each call, for its start, and for all calls together; None for no total limit.
     megabytes
-        How much memory its process may ask for; None for no limit.
+        Memory that its process may ask for; None for no limit.
     sandbox
         A command line that runs the command behind it as somebody else, or elsewhere; None for none.
     forbidden
@@ -104,19 +100,9 @@ def check_conditions(conditions: Conditions) -> None:
 
 
 def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -> Implementation:
-    """Start the process of a candidate.
+    """Start the process of a candidate; `AttnspecError` where it cannot be started or loaded.
 
-    Parameters
-    ----------
-    candidate, conditions
-        What is started, and under what it runs.
-    shapes
-        What it will be asked at: no line of its answers may be much longer than they need.
-
-    Raises
-    ------
-    AttnspecError
-        If it cannot be started or loaded.
+    The shapes bound its answers: no line of them may be much longer than they need.
     """
     before = shlex.split(conditions.sandbox) if conditions.sandbox else []
     limit = _line_limit(shapes)
@@ -139,23 +125,13 @@ def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -
 
 
 def as_judged(candidate: Target, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
-    """Return a candidate as it is asked: in its layout, and held to no conventions of its own choice.
-
-    Parameters
-    ----------
-    candidate
-        What is judged.
-    implementation
-        Its process.
-    shapes
-        What it is asked at.
-    """
+    """Wrap a candidate as it is judged: in its layout, and graded by no conventions of its own choice."""
     dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
     return behind_layers(implementation, candidate, nearest=(partial(held_to_others, dtypes=dtypes.keys()),))
 
 
 def _line_limit(shapes: Sequence[Shape]) -> int:
-    """Return how long a line of an answer, or of a question, may be: what all numbers take, and some room."""
+    """Return how long a line of an answer, or of a question, may be: the length of all numbers, and some room."""
     numbers = max(max(_numbers_sent(shape), shape.owed) for shape in shapes)
     return min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
 

@@ -1,4 +1,4 @@
-"""What a set of draws is worth: which cheap wrong answers would have failed it, and which would have passed."""
+"""Certificate of a set of draws: which trivial answers would have failed it, and which would have passed."""
 
 from __future__ import annotations
 
@@ -21,24 +21,15 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.telling_apart import DrawTold
 
 DRAWS = 64
-"""How many draws a set should have: of sets of attention with so many, 40 of 40 were complete in float32, and 38 of 40
-in bfloat16 (spec/studies/impostors.md)."""
+"""Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
 
 
 @dataclass(frozen=True)
 class TrivialAnswerTold:
-    """What a set of draws says of one impostor.
+    """Trivial answer against a set of draws: how many tell it apart, leave it open or have the same answer.
 
-    Attributes
-    ----------
-    name, sentence
-        Its name, and what it answers with.
-    told_apart, undecided, the_same
-        How many draws tell it apart, leave it open, or have the same answer. The others say nothing of it.
-    best_ratio
-        The largest error / tolerance.
-    first
-        The first draw that tells it apart; None where none does.
+    The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that tells
+    it apart; None where none does.
     """
 
     name: str
@@ -57,20 +48,9 @@ class TrivialAnswerTold:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a set of draws of one operation in one dtype is worth.
+    """Certificate of a set of draws of one operation in one dtype: its power to tell trivial answers from right ones.
 
-    Attributes
-    ----------
-    operation, dtype
-        What was drawn.
-    draws
-        How many draws count.
-    left_out
-        The draws that do not, because too many of their elements are not graded, or there are none.
-    graded_share
-        Which share of the elements of the draws that count is graded.
-    impostors
-        What they say of each impostor.
+    Draws are left out where too few of their elements are graded, or there are none; `graded_share` is of the others.
     """
 
     operation: str
@@ -82,12 +62,12 @@ class Certificate:
 
     @property
     def distinguished(self) -> tuple[TrivialAnswerTold, ...]:
-        """The impostors that a draw tells apart."""
+        """Trivial answers that a draw tells apart."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if trivial_answer.distinguished)
 
     @property
     def not_distinguished(self) -> tuple[TrivialAnswerTold, ...]:
-        """The impostors that differ from what is right in some draw, and that none tells apart."""
+        """Trivial answers that differ from the right one in some draw, and that none tells apart."""
         return tuple(
             trivial_answer
             for trivial_answer in self.trivial_answers
@@ -96,12 +76,12 @@ class Certificate:
 
     @property
     def not_applicable(self) -> tuple[TrivialAnswerTold, ...]:
-        """The impostors whose arithmetic is right in every draw."""
+        """Trivial answers whose arithmetic is right in every draw."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if not trivial_answer.applies)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every impostor that differs from what is right is told apart, and there is any."""
+        """Whether every trivial answer that differs from the right one is told apart, and there is any."""
         return bool(self.distinguished) and not self.not_distinguished
 
     def sentence(self) -> str:
@@ -138,7 +118,7 @@ class Certificate:
 
 
 def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
-    """Return what stands for an impostor; every ratio is finite."""
+    """Return the report's entry of a trivial answer; every ratio is finite."""
     return {
         "name": trivial_answer.name,
         "sentence": trivial_answer.sentence,
@@ -151,15 +131,7 @@ def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
 
 
 def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certificate:
-    """Return what draws are worth, from what each says.
-
-    Parameters
-    ----------
-    operation, dtype
-        What was drawn.
-    told
-        What each draw says of every impostor, in their order.
-    """
+    """Certify draws, from what each says of every trivial answer, in their order."""
     counting = [each for each in told if each.counts]
     owed = sum(each.owed for each in counting)
     graded = sum(each.graded for each in counting)
@@ -175,22 +147,10 @@ def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certifi
 def certify(
     recipes: Sequence[Recipe], conventions: Mapping[str, str], *, outputs: Collection[str] | None = None
 ) -> Certificate:
-    """Draw a set of cases, and return what it is worth.
+    """Draw a set of cases of one operation in one dtype, and return its certificate.
 
-    Parameters
-    ----------
-    recipes
-        What makes each draw; all are of one operation, in one dtype. The answer to one is what was right before the
-        next.
-    conventions
-        Conventions that the implementation follows, where they are not the normative ones.
-    outputs
-        The outputs that are looked at; those that every implementation owes where none are named.
-
-    Raises
-    ------
-    UsageError
-        If there are no recipes, they are of several operations or dtypes, or cases of them cannot be drawn.
+    A draw's answer to repeat is what was right before it. `outputs` None means those that are always expected.
+    `UsageError` where there are no recipes, several operations or dtypes, or cases cannot be drawn.
     """
     kinds = sorted({(recipe.operation, recipe.limits.dtype) for recipe in recipes})
     if len(kinds) != 1:
@@ -204,7 +164,7 @@ def _told_in_turn(
 ) -> Iterator[DrawTold]:
     before: Mapping[str, NDArray[Any]] | None = None
     for recipe in recipes:
-        # What must be refused tells no answers apart; the draw as it is right does.
+        # Refusals tell no answers apart; the draw as it is right does.
         case = draw(recipe.leaving_out((REFUSED,)))
         yield distinguish(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
         before = case.golden(recipe.limits.dtype)

@@ -1,4 +1,4 @@
-"""Judging: candidates are started one after the other, asked, and told what they were found to be."""
+"""Judging: candidates are started one after the other, asked, and given their judgements."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.shapes import Shape
 
 DRAWS = 64
-"""Draws at a shape: a set that tells all impostors apart takes about 23 of them, and never took more than 51."""
+"""Draws at a shape: sets that tell all trivial answers apart take about 23 of them, and never took more than 51."""
 
 
 @spelled_out(CandidateOptions)
@@ -63,27 +63,27 @@ def judge(
     target
         A Python target, as `attnspec.validate` takes it. It runs in a process of its own.
     shapes
-        The shapes to judge at: a file, or what one holds.
+        The shapes to judge at: a file, or its content.
     command
         A program that speaks the process protocol, instead of a target.
     operation, device, tensors, layout, renames
         As `attnspec.validate` takes them.
     conventions
-        Conventions that its answers are held to. What it declares itself counts for nothing, or it would choose what
-        is right; of what comes with attnspec it is true.
+        Conventions that its answers are graded by. Its own declarations count for nothing, or it would choose what is
+        right; those of adapters that come with attnspec count.
     conditions
         Limits on time and memory, a sandbox, and what is forbidden.
     draws
         How many draws at each shape; fewer where they are large.
     seed
-        The seed of an earlier judgement, to see the same draws again. What knows the seed can know the answers, so
-        that this is no judgement.
+        The seed of an earlier judgement, to see the same draws again. A candidate that knows the seed can know the
+        answers, so that this is no judgement.
 
     Raises
     ------
     AttnspecError
-        If nothing can be judged so: the message is a sentence that says what to do. What cannot be loaded is judged to
-        be that.
+        If nothing can be judged so: the message is a sentence that says what to do. A candidate that cannot be loaded
+        is judged to be that.
     """
     if target is not None and not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(
@@ -110,17 +110,7 @@ def judged(
 ) -> tuple[Judgement, ...]:
     """Judge candidates by the same draws, one after the other, so that none can do anything to another.
 
-    Parameters
-    ----------
-    candidates, shapes, conditions, conventions, draws, seed
-        As `judge` has them.
-    follow
-        Told how far it is.
-
-    Raises
-    ------
-    AttnspecError
-        If a shape is too large to be sent to a candidate, or what they are to run in is not there.
+    `follow` receives the progress; `AttnspecError` where a shape is too large to be sent, or the sandbox is missing.
     """
     for shape in shapes:
         check_size(shape)
@@ -154,7 +144,7 @@ def judged(
 
 
 def _named(follow: Follower | None, candidate: Target, found: Sequence[Judgement], many: int) -> Follower:
-    """Put the name of a candidate before what is told of it."""
+    """Put the name of a candidate before what is reported of it."""
     place = f" ({len(found) + 1} of {many})" if many > 1 else ""
 
     def told(words: str) -> None:

@@ -14,14 +14,9 @@ KINDS = ("uniform", "normal")
 
 @dataclass(frozen=True)
 class OwnCheck:
-    """How a user checks answers without this project.
+    """Check of a user's own, without this project, by the rule of `numpy.allclose`.
 
-    Attributes
-    ----------
-    numbers
-        What the inputs are filled with: one of `KINDS`, or a ``.npz`` file that holds them by their names.
-    atol, rtol
-        The rule, as `numpy.allclose` has it.
+    `numbers` fill the inputs: one of `KINDS`, or a ``.npz`` file that holds them by name.
     """
 
     numbers: str
@@ -30,13 +25,7 @@ class OwnCheck:
 
 
 def own_check_from(stated: object, *, said_by: str) -> OwnCheck:
-    """Read a check from what a file of shapes says of it.
-
-    Raises
-    ------
-    UsageError
-        If it does not say what it should.
-    """
+    """Read a user's own check from a file of shapes; `UsageError` where it does not say what it should."""
     example = '{"numbers": "uniform", "atol": 0.01, "rtol": 0.01}'
     if not isinstance(stated, dict) or {*cast("dict[str, Any]", stated)} != {"numbers", "atol", "rtol"}:
         raise UsageError(f"{said_by}: own_check must look like {example}, not {stated!r}.")

@@ -25,20 +25,12 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.shapes import Shape
 
 _SEED = 0
-"""Any seed does: which impostors a rule lets pass hangs on the spread of the numbers alone."""
+"""Any seed does: which trivial answers a rule lets pass hangs on the spread of the numbers alone."""
 
 
 @dataclass(frozen=True)
 class Passing:
-    """An impostor that a rule takes for a right answer.
-
-    Attributes
-    ----------
-    name, sentence
-        Its name, and what it answers with.
-    largest_error
-        How far it lies from the right answer at most.
-    """
+    """Trivial answer that a rule takes for a right one, and its largest error."""
 
     name: str
     sentence: str
@@ -47,20 +39,9 @@ class Passing:
 
 @dataclass(frozen=True)
 class OwnCheckFound:
-    """What a user's own check is worth at a shape.
+    """Power of a user's own check at a shape, as its user wrote it, and in a dtype.
 
-    Attributes
-    ----------
-    check
-        The check.
-    shape
-        The shape as its user wrote it.
-    dtype
-        The dtype of the inputs.
-    wrong
-        How many impostors are wrong on such inputs.
-    passing
-        Those of them that the check takes for right.
+    `wrong` counts the trivial answers that are wrong on such inputs; `passing` are those that the check lets pass.
     """
 
     check: OwnCheck
@@ -94,19 +75,10 @@ class OwnCheckFound:
 
 
 def tried(check: OwnCheck, shape: Shape) -> OwnCheckFound:
-    """Find what a user's own check is worth at a shape, in its first dtype.
+    """Try a user's own check on trivial answers at a shape, in its first dtype.
 
-    Parameters
-    ----------
-    check, shape
-        The check, and the shape. Of numbers that are drawn there are as few batch entries and heads as show what each
-        impostor does: what a check lets pass in these it lets pass in all.
-
-    Raises
-    ------
-    UsageError
-        If the file of its numbers cannot be read or does not fit the shape, or optional inputs are given, for which
-        there is no usual choice of numbers.
+    Drawn numbers have as few batch entries and heads as show each trivial answer: what passes in these passes in all.
+    `UsageError` for an unreadable or unfit file of numbers, or optional inputs, which have no usual choice of numbers.
     """
     dtype = shape.dtypes[0]
     inputs = _read(check, shape) if check.numbers not in KINDS else _drawn(check, shape, dtype)
@@ -153,26 +125,10 @@ def passing_trivial_answers(
     rtol: float,
     output: str | None = None,
 ) -> tuple[Passing, ...]:
-    """Return the impostors that pass ``|answer - right| <= atol + rtol * |right|`` on given inputs.
+    """Return the trivial answers that pass ``|answer - right| <= atol + rtol * |right|`` on given inputs, in float64.
 
-    Those that are right there, because what they leave out is not in the call, are none of them; nor are those whose
-    error is rounding in the dtype of the inputs.
-
-    Parameters
-    ----------
-    operation
-        Name of the operation.
-    inputs, attributes
-        What it is called with; floats of any width are taken as they are, in float64.
-    atol, rtol
-        The rule, as `numpy.allclose` has it.
-    output
-        The output that is compared; the operation's first where none is named.
-
-    Raises
-    ------
-    ValueError
-        If inputs and attributes do not fit each other.
+    Left out are those that are right there, or err by rounding in the dtype of the inputs. `output` None means the
+    operation's first; `ValueError` where inputs and attributes do not fit each other.
     """
     dtype = next((array.dtype.name for array in inputs.values() if is_float(array.dtype)), REFERENCE_DTYPE)
     return _trivial_answers(operation, inputs, attributes, dtype, atol, rtol, output)[1]
@@ -187,7 +143,7 @@ def _trivial_answers(
     rtol: float,
     output: str | None,
 ) -> tuple[int, tuple[Passing, ...]]:
-    """Return how many impostors are wrong, and those of them that pass."""
+    """Return how many trivial answers are wrong, and those of them that pass."""
     wide = {name: _widened(array) for name, array in inputs.items()}
     right = reference_outputs(operation, wide, attributes)
     name = output or next(iter(right))

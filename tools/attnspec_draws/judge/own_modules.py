@@ -1,4 +1,4 @@
-"""What the judge needs, loaded before a candidate is started: what lies on the disk afterwards may be its work."""
+"""Modules of the judge, loaded before a candidate is started: the disk afterwards may be its work."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _OTHERS = (
     "rich.text",
     "unicodedata",
 )
-"""What NumPy and the standard library load late, and what those packages import where they need it."""
+"""Modules that NumPy and the standard library load late, and those that these packages import where needed."""
 
 _ELSEWHERE = ("attnspec.tensors", "attnspec_draws.campaign", "attnspec_draws.commands")
-"""What needs other libraries and runs in the candidate's process alone, and what a campaign is made of."""
+"""Modules that need other libraries and run in the candidate's process alone, and those of a campaign."""
 
 _TRUSTED = (
     "attnspec",
@@ -63,21 +63,13 @@ _TRUSTED = (
     "numpy",
     *sys.stdlib_module_names,
 )
-"""What a judgement rests on: none of it may come from where a candidate lies."""
+"""Modules that a judgement rests on: none may come from where a candidate lies."""
 
 
 def load_own_modules(targets: Collection[str]) -> None:
-    """Load all that a judgement may need.
+    """Load all modules that a judgement may need, none from the folders of targets that are files.
 
-    Parameters
-    ----------
-    targets
-        The candidates, as a command line names them. Nothing is loaded from the folders of those that are files.
-
-    Raises
-    ------
-    UsageError
-        If something was loaded from there before.
+    `UsageError` where something was loaded from there before.
     """
     folders = {Path(target.rpartition(":")[0] or target).resolve().parent for target in targets if _is_file(target)}
     for name in _TRUSTED:

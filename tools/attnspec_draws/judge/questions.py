@@ -1,4 +1,4 @@
-"""What a candidate is asked: draws at the shapes that its user names, and beside them."""
+"""Questions to a candidate: draws at the shapes that its user names, and beside them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 Where = Literal["at", "beside", "smaller"]
 
 LARGE_DRAWS = 8
-"""Draws of a large shape, one for each class of numbers, and half as many beside it: each costs about one call of a
-naive implementation."""
+"""Draws of a large shape, one a class of numbers, and half as many beside it: each costs about one naive call."""
 
 _LONG = 8
-"""Axes longer than this are varied: what goes wrong beside a shape goes wrong at the edge of a tile."""
+"""Axes longer than this are varied: errors beside a shape are errors at the edge of a tile."""
 
 _EXPLAINING = 12
 """Small draws that explain what is wrong: the cheap wrong answers show in nearly each, a rule of its own in some."""
@@ -31,17 +30,9 @@ _EXPLAINING = 12
 
 @dataclass(frozen=True)
 class Question:
-    """One draw that a candidate is asked.
+    """Draw that a candidate is asked, at a shape or beside it.
 
-    Attributes
-    ----------
-    shape
-        The shape that it is about.
-    where
-        Whether it has that shape, or one beside it; or a small one, which is asked to explain what is wrong, and counts
-        for nothing.
-    recipe
-        What draws it.
+    A small one is asked to explain what is wrong, and counts for nothing.
     """
 
     shape: Shape
@@ -50,17 +41,7 @@ class Question:
 
 
 def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Question]:
-    """Give the draws of a shape in a dtype, those at it first.
-
-    Parameters
-    ----------
-    shape, dtype
-        What they are about.
-    seed
-        The word that they are drawn by.
-    draws
-        How many there are at the shape, and half as many beside it; fewer where they are large.
-    """
+    """Give the draws of a shape in a dtype: `draws` at it, then half as many beside it; fewer where they are large."""
     limits = limits_at(shape, dtype)
     about = (shape.text, dtype)
     classes = random_cases_of(shape.operation).case_generators[shape.operation].classes_of_large
@@ -82,15 +63,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
 
 
 def asked_again(question: Question, seed: str) -> Recipe:
-    """Return the recipe of a large draw with other rows in its sample: its answer was too large to be kept.
-
-    Parameters
-    ----------
-    question
-        What was asked.
-    seed
-        The word that all is drawn by.
-    """
+    """Return the recipe of a large draw with other rows in its sample: its answer was too large to be kept."""
     sample = seed_of(seed, question.recipe.limits.sample, "again")
     return replace(question.recipe, limits=replace(question.recipe.limits, sample=sample))
 

@@ -1,4 +1,4 @@
-"""What a wrong answer is, where it is cheap: zeros, an input, an earlier answer, or one of the impostors."""
+"""Recognising a cheap wrong answer: zeros, an input, an earlier answer, or one of the trivial answers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def recognised(results: Sequence[Result]) -> str | None:
-    """Say what the wrong answers among some results are; None where nothing is recognised.
-
-    Parameters
-    ----------
-    results
-        The results of draws that are alike in all but their numbers.
-    """
+    """Recognise wrong answers, in draws that are alike in all but their numbers; None where nothing is recognised."""
     answers = [(result, _first_output(result)) for result in results]
     for result, answer in answers:
         if not result.is_wrong or answer is None or answer.size < 2:
@@ -53,7 +47,7 @@ def recognised(results: Sequence[Result]) -> str | None:
 
 
 def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | None:
-    """Return the impostor that gives what came back, up to rounding."""
+    """Return the trivial answer that equals the result, up to rounding."""
     case, run = result.case, result.run
     expected, bound = run.expected, run.bound
     if not isinstance(expected, Values) or bound is None:

@@ -1,4 +1,4 @@
-"""What the sample of large draws would find: which share of wrong rows does not escape it."""
+"""Sampling of large draws: which share of wrong rows does not escape it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,10 @@ SURE = 0.95
 
 @dataclass(frozen=True)
 class Sampled:
-    """How much of large draws is held against values.
+    """Sampled share of large draws: `rows` of an output out of `of`, in the draw with the smallest share.
 
-    Attributes
-    ----------
-    rows, of
-        How many rows of an output, and of how many; of several draws, the one of which the smallest share is held.
-    evenly
-        How many of these are drawn from all rows alike. The others are the last ones of heads, and first ones and those
-        at the borders of tiles, where it is likelier that something is wrong.
+    `evenly` of these are drawn from all rows alike. The others are last ones of heads, first ones, and those at borders
+    of tiles, where errors are likelier.
     """
 
     rows: int
@@ -58,13 +53,7 @@ class Sampled:
 
 
 def sampled(cases: Sequence[Case]) -> Sampled | None:
-    """Return how much of large draws is held against values; None where all are held whole.
-
-    Parameters
-    ----------
-    cases
-        The draws.
-    """
+    """Return how much of large draws is compared with values; None where all are held whole."""
     found = [_of(case) for case in cases if case.thinned]
     return min(found, key=lambda each: each.rows / each.of, default=None)
 

@@ -1,8 +1,7 @@
-"""The seeds of a judgement's draws: each a digest, so that none tells another one.
+"""Seeds of a judgement's draws: each a digest of SHA-256, so that none reveals another one.
 
-The numbers of a draw are made by functions that can be computed backwards: who sees some of them can find the text that
-they were drawn by, and with it all other numbers of that text. A digest of SHA-256 lets nobody go from one text to the
-next.
+The numbers of a draw are made by functions that can be computed backwards: some of them give away the text that they
+were drawn by, and with it all its other numbers, but no other text.
 """
 
 from __future__ import annotations
@@ -14,13 +13,5 @@ _DIGITS = 16
 
 
 def seed_of(word: str, *about: object) -> str:
-    """Return the seed of something that is drawn.
-
-    Parameters
-    ----------
-    word
-        The seed of the whole judgement.
-    about
-        What is drawn: each as a text without a line end.
-    """
+    """Return the seed of something drawn, by the seed of the whole judgement and texts without a line end."""
     return hashlib.sha256("\n".join((word, *map(str, about))).encode()).hexdigest()[:_DIGITS]

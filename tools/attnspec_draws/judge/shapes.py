@@ -27,7 +27,7 @@ _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT
 
 
 _NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
-"""What a file of shapes can say; the first three it must."""
+"""Entries of a file of shapes; the first three are required."""
 
 ROWS = 32
 """Rows of a large draw that are held against values; all others must lie in their hull."""
@@ -43,36 +43,18 @@ _NOT_ASKED = (
     REFUSED,
     CHANGED,
 )
-"""What nobody asked for who named a shape: other memory layouts, numbers that are none, inputs to refuse, and calls
-with another argument: other variants are asked for anyway."""
+"""Features never asked at a user's shapes: memory orders, NaN and infinity, refusals, calls with another argument.
+
+Other variants are asked for anyway.
+"""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One call as a user makes it: the lengths of all axes, the attributes, and what is given beside them.
+    """Shape of one call as a user makes it: lengths of axes, attributes that every call states, optional inputs.
 
-    Attributes
-    ----------
-    operation
-        Which operation is called.
-    extents
-        Axis to its length, as the lattice of the operation calls its axes.
-    shapes
-        Name of each given input to its shape.
-    attributes
-        Attribute to the value that every call states; the others are left out.
-    given
-        The optional inputs that every call has, each with its axes, as `Limits` has them.
-    dtypes
-        Dtypes to judge in.
-    text
-        The shape as its user wrote it, for messages.
-    own_check
-        How its user checks answers otherwise; None where that is not said.
-    without
-        What its user's calls never have, as words that draws can leave out.
-    owed
-        How many elements the outputs have that are owed.
+    `extents` are by the case generator's axes; `given` as `Limits` has it; `without` are features that its user's calls
+    never have; `owed` counts the expected elements of all outputs; `text` is as its user wrote it, for messages.
     """
 
     operation: str
@@ -88,13 +70,7 @@ class Shape:
 
 
 def read_shapes(path: Path) -> tuple[Shape, ...]:
-    """Read a file of shapes.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be read, or is none; the message says what is wrong and shows how one looks.
-    """
+    """Read a file of shapes; `UsageError`, whose message shows how one looks, where it is unreadable or none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -103,21 +79,10 @@ def read_shapes(path: Path) -> tuple[Shape, ...]:
 
 
 def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
-    """Read shapes from what a file of them holds.
+    """Read shapes from a file's content; `UsageError` where it does not hold what it should.
 
-    Parameters
-    ----------
-    document
-        An object with ``operation``, ``dtypes`` and ``shapes``, each of which names the shape of every input, and
-        attributes with their values; ``own_check``, if its user has one; and ``without``, a list of what calls never
-        have.
-    said_by
-        Who said so, for messages.
-
-    Raises
-    ------
-    UsageError
-        If it does not hold what it should.
+    An object with ``operation``, ``dtypes``, ``shapes`` (every input's shape, attributes with values), and optionally
+    ``own_check`` and ``without``, a list of features that calls never have.
     """
     if not isinstance(document, dict):
         raise UsageError(f"{said_by} holds no object. It looks so: {_EXAMPLE}")
@@ -144,13 +109,7 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
 
 
 def _owed(shape: Shape, said_by: str) -> int:
-    """Return how many elements are owed at a shape.
-
-    Raises
-    ------
-    UsageError
-        If a draw at it would have other shapes than its user named, or an attribute has no value that it can have.
-    """
+    """Count the elements expected at a shape; `UsageError` where draws would differ or for an impossible attribute."""
     recipe = Recipe(shape.operation, "shapes", 0, limits_at(shape, shape.dtypes[0]))
     try:
         drawn = drawn_of(recipe)
@@ -170,13 +129,7 @@ def _owed(shape: Shape, said_by: str) -> int:
 
 
 def limits_at(shape: Shape, dtype: str) -> Limits:
-    """Return what draws at a shape keep to.
-
-    Parameters
-    ----------
-    shape, dtype
-        What they are about.
-    """
+    """Return the limits of draws at a shape in a dtype."""
     contract = OPERATIONS[shape.operation]
     without = {*_NOT_ASKED, *shape.without}
     without.update(name for name in contract.optional_inputs if name not in shape.given)

@@ -1,4 +1,4 @@
-"""What came of draws, counted."""
+"""Tally of draws."""
 
 from __future__ import annotations
 
@@ -15,26 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tally:
-    """What came of the draws at the shapes, or beside them.
+    """Tally of the draws at the shapes, or beside them.
 
-    Attributes
-    ----------
-    draws
-        How many were asked.
-    passed
-        How many were answered rightly.
-    wrong
-        How many were answered wrongly, or not at all.
-    declined
-        How many the candidate does not offer.
-    ungraded
-        How many were answered of which nothing could be graded.
-    lost
-        How many ended its process, or took more than the time.
-    worst
-        The largest error / tolerance of an answer; infinite where a wrong answer has no numbers.
-    first_wrong
-        The recipe of the first wrong one; None where nothing is wrong.
+    `wrong` includes no answer at all; `ungraded` were answered, but nothing could be graded; `lost` ended the process
+    or took too long; `worst` is the largest error / tolerance, infinite where a wrong answer has no numbers.
     """
 
     draws: int
@@ -56,15 +40,7 @@ NOTHING_ASKED = Tally(0, 0, 0, 0, 0, 0, 0.0, None)
 
 
 def tally_of(results: Sequence[Result], lost: Collection[str]) -> Tally:
-    """Count what came of some draws.
-
-    Parameters
-    ----------
-    results
-        One for each draw.
-    lost
-        Statuses of those that did not come.
-    """
+    """Count the outcomes of draws; `lost` are the statuses of those that did not come."""
     statuses = Counter(result.status for result in results)
     wrong = [result for result in results if result.is_wrong]
     ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]

@@ -1,4 +1,4 @@
-"""Whether a drawn case tells cheap wrong answers from right ones: each impostor of its operation, held against it."""
+"""Telling trivial answers from right ones: each one of an operation, against a drawn case."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ UNDECIDED: Telling = "undecided"
 THE_SAME: Telling = "the same"
 ASIDE: Telling = "aside"
 NO_ANSWER: Telling = "no answer"
-"""What a case says of an impostor: that it is wrong, that it may be within what rounding does, or that it is right;
-that it is right but for elements that owe NaN, infinity or an exact 0, which says nothing of its arithmetic; or that it
-has no answer, as the one that repeats the call before has none to the first call."""
+"""A case's verdicts on a trivial answer: wrong, perhaps within rounding, or right; right but for elements that
+expect NaN, infinity or an exact 0, which says nothing of its arithmetic; no answer, as a repeated call has none at
+first."""
 
 APART = 4.0
-"""From so many tolerances on an impostor is told apart: one that rounds as badly as is allowed is still noticed."""
+"""Tolerances from which on a trivial answer is told apart: it shows even against the worst rounding allowed."""
 
 LARGEST_UNGRADED_SHARE = 0.01
 """A case of which a larger share is not graded does not count: it could hide whatever is wrong with the rest."""
@@ -43,15 +43,7 @@ LARGEST_UNGRADED_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Told:
-    """What one case says of one impostor.
-
-    Attributes
-    ----------
-    telling
-        What it says.
-    ratio
-        The largest error / tolerance of the elements that speak of its arithmetic; 0 where there are none.
-    """
+    """Verdict of one case on one trivial answer, and the largest error / tolerance; 0 where none speaks of it."""
 
     telling: Telling
     ratio: float
@@ -59,16 +51,9 @@ class Told:
 
 @dataclass(frozen=True)
 class DrawTold:
-    """What one case says of every impostor of its operation.
+    """Verdicts of one case on every trivial answer of its operation, by name.
 
-    Attributes
-    ----------
-    case
-        The id of the case.
-    graded, owed
-        How many elements are graded, and how many are owed at all: padding, for which nothing is, is none of them.
-    impostors
-        Name of an impostor to what the case says of it.
+    `owed` counts the expected elements, without padding, for which none is; `graded` those that are graded.
     """
 
     case: str
@@ -90,28 +75,12 @@ def distinguish(
     answering: Answering | None = None,
     trivial_answers: Sequence[TrivialAnswer] | None = None,
 ) -> DrawTold:
-    """Return what a run says of every impostor of its operation.
+    """Return a run's verdicts on trivial answers of its operation; on all if `trivial_answers` is None.
 
-    Parameters
-    ----------
-    run
-        A run of a case whose expected values are the reference's; those of a golden case are certified, and say
-        nothing of how far an impostor's numbers, which are the reference's too, may lie from them.
-    before
-        What was right for the call before; None where there was none.
-    outputs
-        The outputs that are looked at; those that every implementation owes where none are named.
-    answering
-        What `answering_of` returns for the run, where that is known already.
-    impostors
-        Those that are held against the run; all of its operation if None.
-
-    Raises
-    ------
-    UsageError
-        If the run does not owe values of the reference.
-    ValueError
-        If it is so large that not even a part of it is answered by impostors.
+    The run's expected values must be the reference's, as trivial answers are: certified ones say nothing of how far
+    these may lie, and raise `UsageError`. `ValueError` where the run is so large that no part of it is answered.
+    `before` was right for the call before; `outputs` None means those that are always expected; `answering` is computed
+    if None.
     """
     case, expected, bound = run.case, run.expected, run.bound
     if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
@@ -134,16 +103,9 @@ def distinguish(
 
 
 class Answering(NamedTuple):
-    """What impostors answer of a run, and how that becomes an answer to the run.
+    """Call that trivial answers are given to: the whole case, or a part of a large one (`part` None for the whole).
 
-    Attributes
-    ----------
-    call
-        The call: the whole case, or a part of a large one.
-    part
-        That part; None for the whole.
-    owed
-        Output name to what is owed to the whole run, sampled where it is large.
+    `owed` has the expected results of the whole run by output, sampled where it is large.
     """
 
     call: Answered
@@ -161,13 +123,7 @@ class Answering(NamedTuple):
 
 
 def answering_of(run: Run) -> Answering:
-    """Return what impostors answer of a run.
-
-    Raises
-    ------
-    ValueError
-        If it is so large that not even a part of it is answered by impostors.
-    """
+    """Return the call of a run for trivial answers; `ValueError` where it is too large for any part to be answered."""
     case, right = run.case, run.case.golden(run.dtype)
     if not case.generated:
         return Answering(Answered(case.inputs, attributes_in(REFERENCE_DTYPE, case.attributes), right), None, right)
@@ -179,7 +135,7 @@ def answering_of(run: Run) -> Answering:
 
 
 def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told:
-    """Return what a case says of an answer, by the elements that say how far it lies from what is owed."""
+    """Return a case's verdict on an answer, by the elements that say how far it lies from the expected one."""
     if not given:
         return Told(NO_ANSWER, 0.0)
     largest, same, beyond = 0.0, True, False
@@ -203,7 +159,7 @@ def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told
 
 
 def _own_error(run: Run, name: str) -> NDArray[Any]:
-    """Return how far the values that are owed may themselves lie from the exact ones."""
+    """Return how far the expected values may themselves lie from the exact ones."""
     assert run.bound is not None
     assert run.bound.place_of_values is not None
     # The tolerance of the run in which the values were computed is twice their error: its own, and that of the values.
@@ -211,7 +167,7 @@ def _own_error(run: Run, name: str) -> NDArray[Any]:
 
 
 def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:
-    """Return how many elements are graded, and how many are owed."""
+    """Return how many elements are graded, and how many are expected."""
     assert run.bound is not None
     graded = owed = 0
     for name in names:

@@ -26,38 +26,38 @@ FORMAT = 1
 """Version of the document of a judgement."""
 
 _QUOTED, _LONGEST = 240, 1_000
-"""Characters that are told of what a candidate says, and of a whole reason."""
+"""Characters that are reported of a candidate's own words, and of a whole reason."""
 
 
 @dataclass(frozen=True, repr=False)
 class Judgement:
-    """What a candidate was found to be.
+    """Judgement of a candidate.
 
     Attributes
     ----------
     candidate
-        What was judged.
+        Name of the candidate.
     verdict, reason
         One word, and a sentence that says why.
     diagnosis
-        What explains the failures, a sentence each.
+        Explanations of the failures, a sentence each.
     at, beside
-        What came of the draws at the shapes, and beside them.
+        Tallies of the draws at the shapes, and beside them.
     certificates
-        What the draws at the shapes are worth, for each operation and dtype; none for those that are too large to be
-        answered otherwise.
+        Power of the draws at the shapes, for each operation and dtype; none for those that are too large to be answered
+        otherwise.
     sampled
-        How much of large draws is held against values; None where there are none.
+        How much of large draws is compared with values; None where there are none.
     own_checks
-        What the user's own check is worth, at each shape.
+        Power of the user's own check, at each shape.
     seed
-        By which word the draws can be made again.
+        The word by which the draws can be made again.
     is_replay
         Whether the seed was known before, so that this is no judgement.
     conditions
-        Under what the candidate ran.
+        Conditions under which the candidate ran.
     conventions
-        What its answers were held to, where that is said.
+        Conventions that its answers were graded by, where they are stated.
     """
 
     candidate: str
@@ -120,20 +120,10 @@ def judgement_of(
     recognised: tuple[str, ...],
     stopped: str | None,
 ) -> Judgement:
-    """Put together what a candidate was found to be; what it says itself is told in plain text.
+    """Build the judgement of a candidate; its own words are reported as plain text.
 
-    Parameters
-    ----------
-    candidate, at, beside, certificates, seed, is_replay, conditions, conventions
-        As `Judgement` has them.
-    report
-        The results of all draws, with what explains them.
-    own_conventions
-        Conventions that it declares, and that its answers were not held to.
-    recognised
-        What wrong answers are that were there before, a sentence each.
-    stopped
-        Why no more was asked; None where all was.
+    `own_conventions` are declared, and not graded by; `recognised` says what wrong answers are that were there before;
+    `stopped` says why no more was asked, None where all was.
     """
     causes = tuple(dict.fromkeys(map(plain_text, (*recognised, *_explaining(report)))))
     diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
@@ -156,15 +146,7 @@ def judgement_of(
 
 
 def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> Judgement:
-    """Return what is found of a candidate that cannot be loaded.
-
-    Parameters
-    ----------
-    candidate, seed, is_replay, conditions
-        As `Judgement` has them.
-    why
-        What its process said.
-    """
+    """Return the judgement of a candidate that cannot be loaded, for the reason that its process gave."""
     memory = " It may ask for too little memory: --memory." if "MemoryError" in why else ""
     return Judgement(
         candidate=plain_text(candidate),

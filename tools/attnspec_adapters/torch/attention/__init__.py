@@ -29,7 +29,7 @@
 =============================== =====================================================================
 
 `torch-math` and `torch-flash` are ``scaled_dot_product_attention`` and its gradients alone, the kernel held fast by
-``torch.nn.attention.sdpa_kernel``. What cannot be expressed is the same; on a CPU the flash kernel also declines an
+``torch.nn.attention.sdpa_kernel``. Their limits are the same; on a CPU the flash kernel also declines an
 Ev other than E and masks of rank 3, and on the way back every float mask. Where `output` and `logsumexp` are given
 without a mask, its gradients come from ``aten::_scaled_dot_product_flash_attention_for_cpu_backward``, which autograd
 calls, too: the one backward operator of attention that PyTorch has for a CPU. On other devices, which ``--device``
@@ -51,7 +51,7 @@ float `mask`
 =============================== =====================================================================
 
 FlexAttention cannot give `weights`, `scores` or `logits`, and raises where there are no keys. On a CPU it refuses
-inputs that keep gradients, so that this adapter has no backward pass. What it is told by functions it cannot check,
+inputs that keep gradients, so that this adapter has no backward pass. It cannot check what functions give it,
 lengths for one.
 
 =============================== =====================================================================

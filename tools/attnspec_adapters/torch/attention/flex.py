@@ -21,18 +21,7 @@ flex = import_library("torch.nn.attention.flex_attention", adapter="torch-flex")
 
 
 class TorchFlex:
-    """FlexAttention, and nothing else.
-
-    Parameters
-    ----------
-    device
-        Where to run it, as PyTorch calls it.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch cannot use the device.
-    """
+    """FlexAttention alone, on a device named as in PyTorch; `TargetError` where PyTorch cannot use it."""
 
     name: ClassVar[str] = "torch, FlexAttention"
     version: ClassVar[str] = str(torch.__version__)
@@ -63,10 +52,7 @@ class TorchFlex:
     ) -> dict[str, NDArray[Any]]:
         """Run FlexAttention on (B, H, S, E); return `output`, `logsumexp` and, with a past, what is present.
 
-        Raises
-        ------
-        Unsupported
-            For sinks without keys.
+        `Unsupported` for sinks without keys.
         """
         with torch.inference_mode(), _run_without_compiling():
             queries, keys, values = (to_tensor(array, self._device) for array in (query, key, value))
@@ -147,7 +133,7 @@ class _Places:
         return query + (self.offsets if isinstance(self.offsets, int) else self.offsets[batch])
 
     def allow(self, batch: Any, query: Any, key: Any) -> Any:
-        """Tell whether a key may be attended."""
+        """Return whether a key may be attended."""
         left, right = self.window
         allowed = key >= 0
         if self.is_causal or self.window != (None, None):

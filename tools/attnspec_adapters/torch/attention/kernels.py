@@ -27,26 +27,15 @@ CONVENTIONS: Mapping[str, str] = {
     "masked_nonfinite": "propagates",
     "half_precision_grade": "fused",
 }
-"""What every kernel of ``scaled_dot_product_attention`` does; the rest is as the spec has it."""
+"""Conventions of every kernel of ``scaled_dot_product_attention``; the rest is as the spec has it."""
 
 
 _NO_KERNEL = ("No available kernel", "No viable backend")
-"""What PyTorch says where no kernel that is allowed takes the inputs, or the device has none."""
+"""Message of PyTorch where no kernel that is allowed takes the inputs, or the device has none."""
 
 
 class TorchKernel:
-    """``torch.nn.functional.scaled_dot_product_attention``, and nothing else.
-
-    Parameters
-    ----------
-    device
-        Where to run it, as PyTorch calls it.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch cannot use the device.
-    """
+    """``torch.nn.functional.scaled_dot_product_attention`` alone; `TargetError` for a device unknown to PyTorch."""
 
     name: ClassVar[str]
     version: ClassVar[str] = str(torch.__version__)
@@ -71,11 +60,8 @@ class TorchKernel:
     ) -> NDArray[Any]:
         """Run PyTorch's own scaled dot-product attention on (B, H, S, E) and return its only result.
 
-        Raises
-        ------
-        Unsupported
-            For `mask` together with `is_causal`, which PyTorch documents as an error; and for what the one kernel
-            does not take.
+        `Unsupported` for `mask` together with `is_causal`, which PyTorch documents as an error, and for what the one
+        kernel does not take.
         """
         given = {"query": query, "key": key, "value": value, **({} if mask is None else {"mask": mask})}
         with torch.inference_mode():
@@ -97,13 +83,7 @@ class TorchKernel:
         causal_alignment: str = "top_left",
         scale: float | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """Run it forwards, and return what autograd gives for `grad_output`.
-
-        Raises
-        ------
-        Unsupported
-            As forwards.
-        """
+        """Run it forwards, and return what autograd gives for `grad_output`; raises as forwards."""
         return differentiate(
             partial(self._attend, is_causal=is_causal, causal_alignment=causal_alignment, scale=scale),
             {"query": query, "key": key, "value": value, "mask": mask},
@@ -172,10 +152,7 @@ class TorchFlash(TorchKernel):
     ) -> dict[str, NDArray[Any]]:
         """Run the kernel's backward operator where it can be called by itself, and autograd, which calls it, elsewhere.
 
-        Raises
-        ------
-        Unsupported
-            As forwards, and for float masks, whose gradient the kernel does not have.
+        `Unsupported` as forwards, and for float masks, whose gradient the kernel does not have.
         """
         if mask is not None and mask.dtype != np.bool_:
             raise Unsupported("torch's flash kernel gives no gradient of a mask")
@@ -188,7 +165,7 @@ class TorchFlash(TorchKernel):
                 name: to_tensor(array, self._device)
                 for name, array in (("query", query), ("key", key), ("value", value))
             }
-            # The operator reads whatever it is given: what the kernel does not take, its forward pass refuses.
+            # The operator reads whatever it is given: the forward pass refuses inputs that the kernel does not take.
             self._attend(tensors, **how)
             found = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
                 to_tensor(grad_output, self._device),

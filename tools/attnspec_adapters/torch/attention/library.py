@@ -1,4 +1,4 @@
-"""What PyTorch offers beside its attention kernels: softmax, ``torch.nn.MultiheadAttention``, an initialisation."""
+"""PyTorch beside its attention kernels: softmax, ``torch.nn.MultiheadAttention``, an initialisation."""
 
 from __future__ import annotations
 
@@ -42,10 +42,7 @@ class Torch(TorchKernel):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Run ``torch.nn.MultiheadAttention`` with one head on (S, D) and return `output` and `weights`.
 
-        Raises
-        ------
-        Unsupported
-            For weight matrices that are not (D, D), and for another `scale` than the default.
+        `Unsupported` for weight matrices that are not (D, D), and for another `scale` than the default.
         """
         matrices = square_matrices(x, w_query, w_key, w_value, w_output)
         with torch.inference_mode():
@@ -74,10 +71,7 @@ class Torch(TorchKernel):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Run ``torch.nn.MultiheadAttention`` on (B, S, D) and return `output` and the `weights` of each head.
 
-        Raises
-        ------
-        Unsupported
-            For another `scale` than the default.
+        `Unsupported` for another `scale` than the default.
         """
         with torch.inference_mode():
             # Three tensors, also where they hold the same: PyTorch takes its fast path for one.

@@ -22,18 +22,9 @@ def attention_module(
     num_heads: int,
     device: Any = "cpu",
 ) -> Any:
-    """Make a ``torch.nn.MultiheadAttention`` that holds the given parameters.
+    """Make a ``torch.nn.MultiheadAttention`` of the given parameters, on a device.
 
-    Parameters
-    ----------
-    matrices
-        Projections of query, key, value and output, (D, D), to be applied as x @ W.
-    biases
-        Their biases (D,); None is zero.
-    num_heads
-        Number of heads.
-    device
-        Where the parameters are to live.
+    `matrices` (D, D) project query, key, value and output as x @ W; `biases` are (D,), None for zero.
     """
     width = matrices[0].shape[0]
     # PyTorch applies x @ W.T.
@@ -54,23 +45,9 @@ def attention_module(
 def module_mask(
     mask: NDArray[Any] | None, is_causal: bool, shape: tuple[int, int, int, int], device: Any = "cpu"
 ) -> Any:
-    """Turn the contract's exclusions into the one mask of ``torch.nn.MultiheadAttention``.
+    """Turn exclusions into the one mask (B*H, Sq, Sk) of ``torch.nn.MultiheadAttention``, in which True is ignored.
 
-    Parameters
-    ----------
-    mask
-        Rank 2 to 4, broadcasts to `shape`; True may be attended. None for causality alone.
-    is_causal
-        Whether keys after the query are excluded too.
-    shape
-        (B, H, Sq, Sk).
-    device
-        Where the mask is to live.
-
-    Returns
-    -------
-    Tensor
-        (B*H, Sq, Sk); True is ignored.
+    In `mask`, which broadcasts to `shape` (B, H, Sq, Sk), True may be attended; None is for causality alone.
     """
     future = torch.ones(shape[-2:], dtype=torch.bool, device=device).triu(1) & is_causal
     if mask is None:
@@ -93,30 +70,10 @@ def run_module(
     is_causal: bool = False,
     need_weights: bool = True,
 ) -> tuple[Any, Any]:
-    """Run a module of the given parameters, on the device of the tokens.
+    """Run a module on tokens (B, S, D) or (S, D); return the output and each head's weights, None unless asked for.
 
-    Parameters
-    ----------
-    tokens
-        Tensors of query, key and value, (B, S, D) or (S, D). PyTorch may take its fast path where they are one.
-    matrices, biases, num_heads
-        As of :func:`attention_module`.
-    scale
-        None, or the only one that there is.
-    mask, is_causal
-        As of :func:`module_mask`.
-    need_weights
-        Whether to ask for the weights, which PyTorch computes in another way than those that nobody sees.
-
-    Returns
-    -------
-    tuple[Tensor, Tensor or None]
-        Output, and the weights of each head where they were asked for.
-
-    Raises
-    ------
-    Unsupported
-        For another `scale`.
+    PyTorch may take its fast path where query, key and value are one tensor, and computes weights in another way than
+    those that nobody sees. `Unsupported` for any `scale` but None or the only one that there is.
     """
     query, key, value = tokens
     module = attention_module(matrices, biases, num_heads, query.device)
@@ -144,13 +101,7 @@ def square_matrices(
     w_value: NDArray[Any],
     w_output: NDArray[Any] | None,
 ) -> tuple[NDArray[Any], ...]:
-    """Return the matrices of a single head; without one for the output, that is the identity.
-
-    Raises
-    ------
-    Unsupported
-        Unless each is (D, D).
-    """
+    """Return a single head's matrices (D, D), the identity for no output matrix; `Unsupported` for other shapes."""
     width = x.shape[-1]
     matrices = (w_query, w_key, w_value, np.eye(width, dtype=x.dtype) if w_output is None else w_output)
     if any(matrix.shape != (width, width) for matrix in matrices):

@@ -18,17 +18,9 @@ if TYPE_CHECKING:
 
 
 class TorchMultihead:
-    """The module without weights, in which attention is ``scaled_dot_product_attention``.
+    """Module without weights, in which attention is ``scaled_dot_product_attention``.
 
-    Parameters
-    ----------
-    device
-        Where to run it, as PyTorch calls it.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch cannot use the device.
+    `TargetError` for a device that PyTorch cannot use.
     """
 
     name: ClassVar[str] = "torch, MultiheadAttention"
@@ -51,10 +43,7 @@ class TorchMultihead:
     ) -> NDArray[Any]:
         """Run the module with one head on (S, D).
 
-        Raises
-        ------
-        Unsupported
-            For weight matrices that are not (D, D), and for another `scale` than the default.
+        `Unsupported` for weight matrices that are not (D, D), and for another `scale` than the default.
         """
         matrices = square_matrices(x, w_query, w_key, w_value, w_output)
         with torch.inference_mode():
@@ -81,13 +70,7 @@ class TorchMultihead:
         is_causal: bool = False,
         scale: float | None = None,
     ) -> NDArray[Any]:
-        """Run the module on (B, S, D).
-
-        Raises
-        ------
-        Unsupported
-            For another `scale` than the default, and for a mask without batch entries.
-        """
+        """Run the module on (B, S, D); `Unsupported` for a `scale`, and for a mask without batch entries."""
         if mask is not None and query.shape[0] == 0:
             raise Unsupported("MultiheadAttention, asked for no weights, cannot take a mask of no batch entries")
         with torch.inference_mode():
@@ -105,17 +88,9 @@ class TorchMultihead:
 
 
 class TorchMultiheadFast:
-    """The module's fast path for inference: one native function for self-attention.
+    """Fast path of the module for inference: one native function for self-attention.
 
-    Parameters
-    ----------
-    device
-        Where to run it, as PyTorch calls it.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch cannot use the device.
+    `TargetError` for a device that PyTorch cannot use.
     """
 
     name: ClassVar[str] = "torch, MultiheadAttention, fast path"
@@ -151,10 +126,7 @@ class TorchMultiheadFast:
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Run the module on (B, S, D) and return `output` and the `weights` of each head.
 
-        Raises
-        ------
-        Unsupported
-            For what PyTorch does not take its fast path for, and for another `scale` than the default.
+        `Unsupported` for what PyTorch does not take its fast path for, and for another `scale` than the default.
         """
         if num_heads % 2 or (mask is not None and mask.dtype != np.bool_):
             raise Unsupported("torch's fast path takes an even number of heads and no float mask")

@@ -25,7 +25,7 @@ tensors = import_library("attnspec_adapters.torch_tensors", adapter="transformer
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a model computes before it attends; names and values are those of the contract."""
+    """Inputs as a model computes them before it attends; names and values are those of the contract."""
 
     query: NDArray[Any]
     key: NDArray[Any]
@@ -49,12 +49,9 @@ class Inputs:
         return query, *cache.update(key, value, 0)
 
     def module(self, **parameters: Any) -> SimpleNamespace:
-        """Return what the functions read of the attention module that calls them.
+        """Return the attributes that attention functions read of their module.
 
-        Raises
-        ------
-        ValueError
-            For fewer query heads than key heads, with which a model fails after its attention.
+        `ValueError` for fewer query heads than key heads, with which a model fails after its attention.
         """
         query_heads, key_heads = self.query.shape[1], self.key.shape[1]
         if 0 < query_heads < key_heads:
@@ -70,15 +67,8 @@ class Inputs:
     def attended(self, *, may_skip: bool = False) -> Any:
         """Return where positions, lengths and a Boolean mask let a query attend to a key.
 
-        Parameters
-        ----------
-        may_skip
-            Whether Transformers may make no mask where ``is_causal`` says the same.
-
-        Returns
-        -------
-        Tensor or None
-            Four axes, which broadcast to (B, H, Sq, P + Sk); None where no mask is needed.
+        Broadcasts to (B, H, Sq, P + Sk). None where no mask is needed; with `may_skip` also where ``is_causal`` says
+        the same.
         """
         by_position = self._by_position(may_skip=may_skip and self.mask is None)
         if self.mask is None or self.mask.dtype != np.bool_:

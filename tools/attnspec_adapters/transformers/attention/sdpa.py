@@ -42,10 +42,7 @@ def scaled_dot_product_attention(
 ) -> dict[str, NDArray[Any]]:
     """Run it on (B, H, S, E); return `output` and, with a past, what is present.
 
-    Raises
-    ------
-    Unsupported
-        For outputs without elements, of which it cannot tell how many heads they have.
+    `Unsupported` for outputs without elements, of which it cannot tell how many heads they have.
     """
     if query.ndim == 4 and 0 in (*query.shape[:3], value.shape[-1]):
         raise Unsupported("Transformers' sdpa gives no output without elements")

@@ -70,10 +70,7 @@ def scaled_dot_product_attention(
 ) -> dict[str, NDArray[Any]]:
     """Run it on (B, H, S, E); return `output`, `weights` and, with a past, what is present.
 
-    Raises
-    ------
-    Unsupported
-        For `softcap` beside `sinks`, which no model has.
+    `Unsupported` for `softcap` beside `sinks`, which no model has.
     """
     if softcap and sinks is not None:
         raise Unsupported("none of these models has sinks and a softcap")

@@ -1,4 +1,4 @@
-"""The lattice of attention: what a drawn case of each operation may have, and how often."""
+"""Case generators of attention: what a drawn case of each operation may have, and how often."""
 
 from attnspec_draws.attention.operations.backward import draw_backward
 from attnspec_draws.attention.operations.causal import draw_causal_mask
@@ -21,7 +21,7 @@ from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, CaseGenerator,
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
 _COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
-"""What attention and its backward pass can leave out."""
+"""Features that attention and its backward pass can leave out."""
 
 CASE_GENERATORS = {
     "softmax": CaseGenerator(

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 _SHARE = 4
-"""Draws of a backward pass have a quarter of the elements that are allowed: its tolerance takes several times as long
-as that of a forward pass, and a quarter still takes twice as long as a whole forward draw."""
+"""A quarter of the elements, for a tolerance that takes several times as long: still twice a forward draw."""
 
 _MOST = 2**22
 """Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory."""
@@ -41,27 +40,14 @@ _GRADIENTS = {"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1}
 
 _GRADIENTS_OF_QUERIES = ("grad_output", "grad_logsumexp")
 _OF_QUERIES = (*_GRADIENTS_OF_QUERIES, "query", "output", "logsumexp")
-"""What has a row for each query."""
+"""Tensors that have a row for each query."""
 
 _WITH_GRAD_LOGSUMEXP, _STORED = 15, 50
 """Of a hundred draws, how many have a gradient of the logsumexp, and output and logsumexp of the forward pass."""
 
 
 def draw_backward(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of the backward pass.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-
-    Raises
-    ------
-    UsageError
-        If stated lengths make it too large.
-    """
+    """Draw a case of the backward pass; `UsageError` where stated lengths make it too large."""
     elements = max(limits.elements // _SHARE, FEWEST)
     extents = draw_extents(words.of("extents"), limits, with_past=False, elements=elements)
     if extents.largest > _MOST:

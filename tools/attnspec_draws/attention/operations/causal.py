@@ -1,4 +1,4 @@
-"""Drawn cases of causal masks: any lengths, any place of the first query, truth values and numbers."""
+"""Drawn cases of causal masks: any lengths, any position of the first query, truth values and numbers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ _SQUARE = 25
 """Of a hundred draws, how many state no number of keys."""
 
 _OFFSETS = {None: 3, "zero": 1, "last": 3, "any": 5}
-"""Where the first query stands, with weights: where the page puts it, so that the last query and the last key stand in
-one place, or anywhere from before all keys to behind them."""
+"""Offset of the first query, weighted: the page's, last query on the last key, or from before all keys to behind."""
 
 _EMPTY = 4
 """Of a hundred draws, how many have no keys."""
@@ -28,15 +27,7 @@ _ADDITIVE = 50
 
 
 def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of a causal mask.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of a causal mask."""
     stream = words.of("extents")
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
     is_square = stream.percent(_SQUARE) and "keys" not in limits.extents

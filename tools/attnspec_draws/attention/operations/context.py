@@ -35,21 +35,13 @@ _SCALES = (1.0, 0.5, 0.25, 0.1, 2.0, -0.5)
 """Of a hundred draws, how many state a scale, and which."""
 
 _FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
-"""What large states are multiplied by, so that products of them exceed float16; and what their scale is."""
+"""Factor of large states, so that products of them exceed float16; and their scale."""
 
 CONTEXT_WORDS = frozenset(("full_width", "large", ALIKE, "negative_scale", "presentation"))
 
 
 def draw_context(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of the context vector.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of the context vector."""
     stream = words.of("extents")
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
     alike = stream.percent(_ALIKE) and limits.extents.keys().isdisjoint(_AXES)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from attnspec_draws.generators import Limits, Words
 
 TOKENS = ("query", "key", "value")
-"""What every case has, and may have numbers in one place of memory."""
+"""Inputs that every case has, and that may share memory."""
 
 _SCALES = {0.5: 3, 0.25: 3, 1.0: 3, 0.125: 3, 0.1: 2, 2.0: 2, 0.3: 2, -0.25: 3, -1.0: 3, 0.0: 1}
 _SOFTCAPS = {0.0: 1, 0.5: 1, 2.0: 3, 5.0: 3, 30.0: 2, 50.0: 1}
@@ -59,33 +59,23 @@ _MAY_BE_ALIKE = ("mask", "key_lengths", "query_lengths", "sinks", "alibi_slopes"
 """Optional inputs that all numbers may be one of."""
 
 _LARGE_LACKS = frozenset(("mask", "past_key", "past_value", "query_scale", "key_scale", "value_scale"))
-"""What no large draw has: its inputs are made where they are read, and none of these is."""
+"""Inputs that no large draw has: its inputs are made where they are read, and none of these is."""
 
 _EMPTYING = ("window", "mask", "key_lengths", "query_lengths", "is_causal")
-"""What may leave a query without any key, in the order in which it is given up where that is left out."""
+"""Arguments that may leave a query without any key, in the order in which they are given up to leave that out."""
 
 _MAY_EMPTY = frozenset((*_EMPTYING, "causal_alignment"))
-"""What leaves a query without any key, in itself or by where it places queries."""
+"""Arguments that leave a query without any key, in themselves or by where they position queries."""
 
 _NOT_HEAVY = {"cancelling", "tiny"}
 """Classes whose values would be too large, or all the same."""
 
 
 class Attending(NamedTuple):
-    """What attention and its backward pass have in common.
+    """Draw that attention and its backward pass have in common; most fields are those of `Drawn`.
 
-    Attributes
-    ----------
-    extents
-        The lengths of all axes.
-    inputs, attributes, features, conventions
-        As `Drawn` has them.
-    keys
-        Who may attend what.
-    others
-        What an attribute becomes that is changed alone, of those that place queries.
-    held
-        What is not changed alone: what may leave a query without any key, where that is left out.
+    `keys` says which query may attend which key; `others` has other values of attributes that position queries; `held`
+    names arguments not changed alone, since the change may leave a query without a key where that is left out.
     """
 
     extents: Extents
@@ -99,15 +89,7 @@ class Attending(NamedTuple):
 
 
 def draw_forward(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of attention.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of attention."""
     extents = draw_extents(words.of("extents"), limits, with_past=True, elements=limits.elements)
     if limits.rows and extents.largest > limits.elements:
         return _draw_large(words, extents, limits)
@@ -172,15 +154,7 @@ def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
 
 
 def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
-    """Draw what attention and its backward pass have in common.
-
-    Parameters
-    ----------
-    words, limits
-        As for `draw_forward`.
-    extents
-        The lengths of all axes.
-    """
+    """Draw what attention and its backward pass have in common, at the given lengths of all axes."""
     shapes = extents.shapes
     if not extents.past:
         del shapes["past_key"], shapes["past_value"]
@@ -307,7 +281,7 @@ def _align(
     if offered and limits.allow("causal_alignment"):
         attributes["causal_alignment"] = words.of("alignment").weighted(offered)
     elif TOP_LEFT not in offered:
-        # What is not stated is top left; what the caller states has the meaning that it has by itself.
+        # An unstated alignment is top left; one that the caller states has the meaning that it has by itself.
         for name in _POSITIONAL:
             if name not in limits.stated:
                 attributes.pop(name, None)
@@ -315,16 +289,16 @@ def _align(
 
 
 _POSITIONAL = ("is_causal", "window")
-"""Attributes that place queries among the keys."""
+"""Attributes that position queries among the keys."""
 
 
 def _is_placed(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> bool:
-    """Tell whether it matters where queries stand among the keys."""
+    """Return whether it matters where queries stand among the keys."""
     return "alibi_slopes" in inputs or not attributes.keys().isdisjoint(_POSITIONAL)
 
 
 def _is_moved(extents: Extents, inputs: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether the alignments differ in where queries stand."""
+    """Return whether the alignments differ in where queries stand."""
     lengths = {"key_lengths", "query_lengths"} & inputs.keys()
     return bool(extents.past or extents.queries != extents.keys or lengths)
 

@@ -34,28 +34,14 @@ HEADS_WORDS = frozenset(("full_width", NONFINITE, "presentation"))
 
 
 def draw_split(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of splitting tokens into heads.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of splitting tokens into heads."""
     extents = _extents(words, limits)
     batch, heads, tokens, width = (extents[axis] for axis in _AXES)
     return _drawn(words, limits, "split_heads", (batch, tokens, heads * width), {"num_heads": heads}, extents)
 
 
 def draw_combined(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of combining heads into tokens.
-
-    Parameters
-    ----------
-    words, limits
-        As for `draw_split`.
-    """
+    """Draw a case of combining heads into tokens."""
     extents = _extents(words, limits)
     return _drawn(words, limits, "combine_heads", tuple(extents[axis] for axis in _AXES), {}, extents)
 

@@ -38,44 +38,33 @@ _APART = (0.0, 1.0, 8.0, 64.0, 512.0)
 
 _SHIFTS = (0.0, 0.0, 16.0, -256.0)
 _CLOSER = {"float16": 16.0, "bfloat16": 16.0}
-"""What shifts and factors are divided by in half precision, where logarithms in the hundreds have no digits left to say
-how much a part weighs."""
+"""Divisor of shifts and factors in half precision, where logarithms in the hundreds have no digits left for weights."""
 
 _HOLDING = (0.0, 1024.0, np.nan, np.inf)
-"""What the output of a part holds that has no keys."""
+"""Content of the output of a part that has no keys."""
 
 _FULL_WIDTH, _WITH_EMPTY_PARTS, _EMPTY, _EMPTY_QUERIES = 30, 30, 30, 2
-"""Of a hundred draws, how many have full width, empty parts and no queries; of a hundred rows of a part, how many are
-empty then."""
+"""Of a hundred draws: full width, empty parts, no queries; of a hundred rows of a part: how many are empty then."""
 
 _SPOILT = 6
 """Of a hundred draws, in how many one number of a part that has keys is NaN."""
 
 _OPPOSITE = 50
-"""Of a hundred draws of heavy outputs, in how many those of the second part are below 0: by their difference no float16
-can go from the one to the other."""
+"""Of a hundred draws of heavy outputs, those whose second part is below 0: float16 cannot hold the difference."""
 
 NEARLY_LARGEST = "nearly_largest"
 _NEARLY_LARGEST = 6
 _SIGNS = {"above": 2, "below": 2, "both": 1}
 _LARGEST = {"float16": 2.0**15, "float32": 2.0**127, "bfloat16": 2.0**127, "float64": 2.0**1020}
-"""Of a hundred draws, in how many all logarithms are nearly the largest numbers; on which side of 0, with weights; and
-the powers of two below these. To the base 2 they are larger, and still numbers, and so is their rounding."""
+"""Of a hundred draws, in how many all logarithms are nearly the largest numbers; on which side of 0, with weights;
+and the powers of two below these. To the base 2 they are larger, and still numbers, and so is their rounding."""
 
 _LONG = {"queries": 5, "width": 4, "heads": 1}
 """Which axes are long, with weights."""
 
 
 def draw_merging(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of two parts.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of two parts."""
     extents = _extents(words.of("extents"), limits)
     shape = tuple(extents[axis] for axis in _AXES)
     stream = words.of("parts")
@@ -130,7 +119,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
 
 
 def _enlarge(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> bool:
-    """Let all logarithms be nearly the largest of the dtype, on either side of 0, or do nothing; tell which."""
+    """Let all logarithms be nearly the largest of the dtype, on either side of 0, or do nothing; return which."""
     stream = words.of("nearly largest")
     enlarges, signs = stream.percent(_NEARLY_LARGEST), stream.weighted(_SIGNS)
     if not enlarges or not limits.allow(NEARLY_LARGEST):
@@ -150,7 +139,7 @@ def _spoil(
     none: Mapping[str, NDArray[np.bool_]],
     limits: Limits,
 ) -> bool:
-    """Put NaN into one number of a row of a part that has keys there, or, for most draws, do nothing; tell which."""
+    """Put NaN into one number of a row of a part that has keys there; for most draws nothing; return which."""
     stream = words.of("spoilt")
     spoils, name = stream.percent(_SPOILT), stream.one_of(tuple(inputs))
     # Of a logarithm that is NaN beside a part without keys, nothing is said.

@@ -58,12 +58,11 @@ _SCALES = (1.0, 0.5, 0.25, 0.1, 2.0)
 LARGE = "large"
 _LARGE = 8
 _FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
-"""Of a hundred draws, how many have large weights of queries and keys: what these are multiplied by, so that products
-exceed float16, and their scale, which makes ordinary scores of them."""
+"""Of a hundred draws, those with large query and key weights; their factor, so that products exceed float16; and the
+scale that makes ordinary scores of them."""
 
 _EXCLUDED, _ATTENDED = 12, 4
-"""Of a hundred draws of several heads, in how many tokens that no query may attend hold what is not finite, and in how
-many one token that some query may."""
+"""Of a hundred draws of several heads: non-finite tokens that no query may attend; one that some query may."""
 
 PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ALIKE, ONE_ARRAY, ONE_PART, "presentation"))
 
@@ -74,19 +73,11 @@ _IN_MEMORY = {
     "single_head": ("x", "w_query", "w_key", "w_value"),
     "multi_head": ("query", "key", "value", "w_query", "w_key", "w_value", "w_output"),
 }
-"""What every case has, and may have numbers in one place of memory."""
+"""Inputs that every case has, and that may share memory."""
 
 
 def draw_one_head(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of one head.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of one head."""
     stream = words.of("extents")
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_ONE}, _LONG_OF_ONE, limits)
     mixes = limits.has("w_output", drawn=stream.percent(_WITH_OUTPUT))
@@ -107,13 +98,7 @@ def draw_one_head(words: Words, limits: Limits) -> Drawn:
 
 
 def draw_several_heads(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of several heads.
-
-    Parameters
-    ----------
-    words, limits
-        As for `draw_one_head`.
-    """
+    """Draw a case of several heads."""
     stream = words.of("extents")
     lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_SEVERAL}, _LONG_OF_SEVERAL, limits)
     alike = stream.percent(_ALIKE) or not limits.allow("unequal_lengths")

@@ -46,38 +46,29 @@ _WITH_MINUS_INFINITY, _HIDDEN = 20, 40
 """Of a hundred draws, how many have numbers that are minus infinity; of a hundred numbers, how many are, then."""
 
 _HIDING = {"scattered": 5, "leading": 4, "trailing": 1}
-"""Which numbers are minus infinity, with weights: any, those before a place, or those from a place on."""
+"""Which numbers are minus infinity, with weights: any, those before an index, or those from one on."""
 
 _SHARPNESS, _FAR = 16.0, 128.0
-"""What peaked numbers are multiplied by, and those whose exponentials overflow in float32, and hardly in float64."""
+"""Factors of peaked numbers, and of those whose exponentials overflow in float32, and hardly in float64."""
 
 _LARGE = {"float16": 2.0**13, "bfloat16": 2.0**120, "float32": 2.0**120, "float64": 2.0**1000}
-"""What numbers are multiplied by whose exponentials overflow everywhere."""
+"""Factor of numbers whose exponentials overflow everywhere."""
 
 _SHIFTS = {"float16": 16.0, "bfloat16": 16.0, "float32": 1024.0, "float64": 1024.0}
-"""What is added to all numbers: no exponential of it is finite, and half precision keeps some digits beside it."""
+"""Summand of all numbers: no exponential of it is finite, and half precision keeps some digits beside it."""
 
 NEARLY_LARGEST = "nearly_largest"
 _NEARLY_LARGEST = 8
 _SIGNS = {"above": 2, "below": 2, "both": 1}
 _LARGEST = {"float16": 2.0**15, "bfloat16": 2.0**127, "float32": 2.0**127, "float64": 2.0**1023}
-"""Of a hundred draws, how many hold nothing but numbers of more than half of the largest one of the dtype; on which
-side of 0, with weights; and the largest power of two."""
+"""Of a hundred draws, those of numbers above half of the dtype's largest; side of 0; largest power of two."""
 
 _STEP, _STEPS = 0.25, 200
 _TIED = 3
 
 
 def draw_softmax(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of softmax.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of softmax."""
     extents = _extents(words.of("extents"), limits)
     shape = tuple(extents.values())
     axis = _axis(words.of("axis"), len(shape), limits)
@@ -128,7 +119,7 @@ def _axis(stream: Stream, rank: int, limits: Limits) -> dict[str, int | None]:
 
 
 def _enlarge(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], limits: Limits) -> bool:
-    """Let all numbers be nearly the largest of the dtype, on either side of 0, or do nothing; tell which."""
+    """Let all numbers be nearly the largest of the dtype, on either side of 0, or do nothing; return which."""
     stream = words.of("nearly largest")
     enlarges, signs = stream.percent(_NEARLY_LARGEST), stream.weighted(_SIGNS)
     if not enlarges or not limits.allow(NEARLY_LARGEST):
@@ -144,7 +135,7 @@ def _enlarge(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], 
 
 
 def _hide(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], limits: Limits) -> bool:
-    """Make some numbers minus infinity, and tell whether there are any; one of each sum stays, for the page asks it."""
+    """Make some numbers minus infinity; return whether there are any; one of each sum stays, for the page asks it."""
     stream = words.of("hidden")
     if not stream.percent(_WITH_MINUS_INFINITY) or not limits.allow(MINUS_INFINITY):
         return False

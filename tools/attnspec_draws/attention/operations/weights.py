@@ -21,17 +21,7 @@ _CLAUSES = ("shape", "mean", "standard_deviation", "distribution", "tails", "see
 def draw_weights(words: Words, limits: Limits) -> Drawn:
     """Draw a case of random weights, of no fewer elements than its properties are graded on.
 
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to, but for the number of elements where that is too low.
-
-    Raises
-    ------
-    UsageError
-        If stated numbers of rows and columns make it too small.
+    Limits with fewer elements are exceeded; `UsageError` where stated rows and columns make it too small.
     """
     stream = words.of("fans")
     drawn_rows = stream.of_any_size(1, _MOST_ROWS)

@@ -84,7 +84,7 @@ def clauses_of_backward(
 
 
 def _of_both(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], keys: Attendance) -> dict[str, bool]:
-    """Tell what attention and its backward pass call by the same names."""
+    """Return the clauses, in use or not, that attention and its backward pass call by the same names."""
     scale, dead, empty = attributes.get("scale"), keys.fully_masked is not None, keys.attendable.shape[-1] == 0
     return {
         "heads.grouped": inputs["query"].shape[1] != inputs["key"].shape[1],

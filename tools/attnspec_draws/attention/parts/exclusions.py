@@ -1,4 +1,4 @@
-"""What takes keys from the queries of a drawn case: masks, causality, windows and lengths."""
+"""Exclusions of keys from the queries of a drawn case: masks, causality, windows and lengths."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLOCK = (16, 64, 128)
 """Tiles of keys that a mask excludes whole."""
 
 _NUMBERS = {"bias": 4, "bias_and_hidden": 5, "hidden": 2, "low": 2}
-"""What a mask of numbers holds, with weights."""
+"""Contents of a mask of numbers, with weights."""
 
 _BLOCKS = ((4, 8, 16, 32, 64, 128), (16, 32, 64, 128))
 """Queries and keys of the blocks that a mask excludes or leaves whole, others for each head and entry."""
@@ -42,8 +42,7 @@ _SIDES = {"none": 2, "one": 2, "anywhere": 6, "near": 4}
 """How many keys a window leaves to one side, with weights: 0, 1, any number of them, or few."""
 
 _MASKED, _AS_NUMBERS, _WHOLE, _WITH_DEAD_ROWS, _DEAD = 30, 45, 40, 15, 20
-"""Of a hundred draws, how many have a mask; of these, how many are of numbers, have the shape of the scores, and have
-rows without any key; of a hundred rows, how many are without any then."""
+"""Of a hundred draws, masked; of these, numeric, of the scores' shape, with dead rows; of a hundred rows, dead."""
 
 _WINDOWED, _LENGTHS_OF_NONE = 20, 10
 """Of a hundred draws, how many have a window; of a hundred arrays of lengths, in how many a length may be 0."""
@@ -52,8 +51,7 @@ _NEAR = 9
 """How many keys to one side are few, less one."""
 
 _COINCIDING = 15
-"""Of a hundred lengths of one kind, how many come to as many tokens as there are entries: packed, they look like one
-token for each."""
+"""Of a hundred lengths of one kind, those that sum to the number of entries: packed, they look like one token each."""
 
 _LENGTHS = {"": 82, "key_lengths": 9, "query_lengths": 2, "both": 7}
 """Which lengths are given, with weights."""
@@ -169,7 +167,7 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
 
 
 def _may_coincide(extents: Extents, tokens: int, limits: Limits) -> bool:
-    """Tell whether lengths may come to as many tokens as there are entries, one of which then has none."""
+    """Return whether lengths may come to as many tokens as there are entries, one of which then has none."""
     is_large = limits.rows and extents.largest > limits.elements
     return min(extents.batch, tokens) > 1 and not is_large and limits.allow("fully_masked_row")
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from attnspec_draws.generators import Limits, Stream
 
 SHORT = 8
-"""The longest axis that is short: what depends on no tile shows there."""
+"""Longest axis that is short: mistakes that depend on no tile show there."""
 
 _LONG_AXES = {1: 5, 2: 2, 0: 1}
 """How many axes are long, with weights: most mistakes of long axes need one."""
@@ -33,7 +33,7 @@ _ONE_QUERY, _USUAL_WIDTH, _SAME_WIDTHS = 18, 20, 75
 """Of a hundred draws, how many have one query, heads as wide as they usually are, and values as wide as keys."""
 
 _COUPLED = {"": 80, "tokens": 10, "heads": 3, "width": 3, "keys": 2, "batch": 2}
-"""Which two axes are made equal, with weights: what takes one for the other is right only there."""
+"""Which two axes are made equal, with weights: an implementation that confuses them is right only there."""
 
 _EMPTIED = {"": 950, "keys": 16, "queries": 12, "batch": 14, "shared": 8}
 """Which axis is made empty, with weights; none, for the most part."""
@@ -95,23 +95,10 @@ class Extents:
 
 
 def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: int) -> Extents:
-    """Draw the lengths of all axes, within what the limits allow.
+    """Draw the lengths of all axes, from a stream of its own; those that the limits name are taken.
 
-    Parameters
-    ----------
-    stream
-        Words of its own.
-    limits
-        Axes that it names have the length that it says.
-    with_past
-        Whether there may be a past at all.
-    elements
-        How many elements the largest tensor may have as far as lengths are drawn.
-
-    Raises
-    ------
-    UsageError
-        If the lengths that the limits name make a larger tensor than the limits allow.
+    `elements` bounds the largest tensor as far as lengths are drawn; `UsageError` where named lengths alone exceed the
+    limits.
     """
     lengths = {
         "batch": stream.between(1, 3),

@@ -25,24 +25,7 @@ _OFF, _SIZE = 4.0, 2.0**13
 def make_heavy(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits, *, may_be: bool = True
 ) -> tuple[str, ...]:
-    """Make values heavy, or, for most draws, do nothing.
-
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    inputs
-        Its inputs, of which those of `names` are changed.
-    names
-        What holds values.
-    may_be
-        Whether the values are such that they can be.
-
-    Returns
-    -------
-    features
-        The word for what was done, which can be left out.
-    """
+    """Make the values in inputs `names` heavy, in place, and return the feature; for most draws nothing."""
     if not words.of(HEAVY).percent(_HEAVY) or not may_be or not limits.allow(HEAVY):
         return ()
     for name in names:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from attnspec_draws.generators import Limits, Stream
 
 _BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
-"""Fields of numbers that are as fine as a sum of four fields can be: those of 16 bits have 17 digits, and the others as
-many as their dtype."""
+"""Fields of numbers as fine as a sum of four fields can be: 16 bits make 17 digits, the others those of their dtype."""
 
 _COARSE = 5
 """As for small draws: numbers of 6 digits and a sign, which every dtype holds."""
@@ -49,8 +48,9 @@ LARGE_CLASSES = {
 
 _TILES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 _STEP, _RISE, _UPWARDS, _STEEP = 64, 0.25, 70, 64.0
-"""Tokens of a step of rising scores, how much keys rise by it, of a hundred draws in how many they rise and do not
-fall, and what that is multiplied by: what keeps no running maximum fails there, and what does not rescale is far off.
+"""Rising scores: tokens a step, rise a step, draws of a hundred that rise, not fall, factor of steep ones.
+
+Without a running maximum they fail there, and without rescaling they are far off.
 """
 
 _MOST_FEATURES = 128
@@ -72,16 +72,7 @@ def draw_large(
 ) -> Drawn:
     """Draw the numbers of a case that is too large to be held whole, and the rows of it that are held.
 
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    extents
-        The lengths of all axes.
-    given
-        Lengths, sinks and slopes.
-    attributes
-        The attributes of the case.
+    `given` holds lengths, sinks and slopes.
     """
     generated, chosen = _generated(words, extents, limits)
     inputs = Inputs(given, generated)
@@ -143,7 +134,7 @@ def _rows(
 ) -> NDArray[np.int64]:
     """Draw rows (N, 3) of batch entry, head and query, in rising order, that may attend to some key.
 
-    The last one of each head is among them: what is not finished is wrong there, be it in one head alone.
+    The last one of each head is among them: an unfinished answer is wrong there, be it in one head alone.
     """
     batch, heads, queries, _ = extents.over_keys
     counted: list[int] = given["query_lengths"].tolist() if "query_lengths" in given else [queries] * batch
@@ -222,7 +213,7 @@ def _expected(
     rows: NDArray[np.int64],
     features: NDArray[np.int64],
 ) -> dict[str, NDArray[Any]]:
-    """Return what is owed of the sampled rows, some features of the output and the logarithm: head by head."""
+    """Return the expected values of the sampled rows, some features of the output and the logarithm: head by head."""
     from attnspec_reference import scaled_dot_product_attention
 
     outputs, logarithms = np.empty((len(rows), features.size)), np.empty(len(rows))

@@ -21,7 +21,7 @@ _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""
 
 _TENSORS = {"key_and_value": 5, "all": 3, "key": 1, "value": 1, "query": 1, "query_and_key": 1}
-"""What is quantized, with weights."""
+"""Tensors that are quantized, with weights."""
 
 _MIXED = 20
 """Of a hundred such draws, in how many each tensor has a format of its own."""
@@ -38,27 +38,15 @@ _RAISED = {"float8_e4m3fn": (0, 0, 2, -9), "float8_e5m2": (0, 0, 9, -16), "int8"
 """Then by 2 to the power of one of these: some reach the end of the format, or lie below its least normal number."""
 
 _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
-"""What there is a scale for, with weights: the tensor, each key head, or each key head of each batch entry."""
+"""Unit of a scale, with weights: the tensor, each key head, or each key head of each batch entry."""
 
 
 def quantize(
     words: Words, extents: Extents, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
 ) -> tuple[str, ...]:
-    """Give queries, keys or values few bits, and scales, or, for most draws, do nothing.
+    """Quantize queries, keys or values to few bits with scales, in place; for most draws nothing.
 
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    extents
-        Lengths of all axes.
-    inputs, attributes
-        What is called with, which is changed; all numbers are finite.
-
-    Returns
-    -------
-    features
-        What was done, in words that can be left out; nothing for most draws.
+    Returns the features. All numbers must be finite.
     """
     stream = words.of("quantized")
     is_quantized = stream.percent(_QUANTIZED)

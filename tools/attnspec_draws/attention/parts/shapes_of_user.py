@@ -14,20 +14,9 @@ _AT_SHAPES = ("scaled_dot_product_attention", "scaled_dot_product_attention_back
 
 
 def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
-    """Return axis to length, as the lattice of an operation calls its axes.
+    """Return axis to length, as the case generator calls its axes, from the shape of every required input.
 
-    Parameters
-    ----------
-    operation
-        The operation that is drawn.
-    shapes
-        Input name to its shape, of every input that must be given.
-
-    Raises
-    ------
-    ValueError
-        If cases of the operation are not drawn at given shapes, or these do not fit each other; the message is a clause
-        that says how.
+    `ValueError`, whose message is a clause of a sentence, where the shapes do not fit or the operation is not drawn so.
     """
     if operation not in _AT_SHAPES:
         raise ValueError(f"cases of {operation} are not drawn at given shapes; those of {', '.join(_AT_SHAPES)} are")
@@ -57,15 +46,7 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
 def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
     """Return the shapes of the same call with one batch entry, and at most two key heads of two query heads each.
 
-    Parameters
-    ----------
-    operation, shapes
-        As for `extents_of`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit each other.
+    `ValueError` where the shapes do not fit each other.
     """
     extents = extents_of(operation, shapes)
     if operation == "merge_states":

@@ -1,4 +1,4 @@
-"""NaN and infinity in drawn cases of attention: most of them where no query may look, or no result is owed."""
+"""NaN and infinity in drawn cases of attention: most where no query may look, or no result is expected."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ _INFINITE = 4
 """Of a hundred draws, in how many the scores of the first keys are minus infinity."""
 
 _IN_PADDING, _IN_MASK, _IN_GRADIENT = 50, 12, 4
-"""Of a hundred draws with queries that do not count, in how many what belongs to these is spoilt; of a hundred with a
-mask of numbers, in how many it holds NaN; and of a hundred backward passes, in how many a gradient does."""
+"""Of a hundred draws, spoilt: padding, where some queries do not count; NaN in a numeric mask; NaN in a gradient."""
 
 
 def spoil(
@@ -39,19 +38,7 @@ def spoil(
 ) -> tuple[str, ...]:
     """Put NaN or infinity into keys and values that no query may attend, or, rarely, NaN into one that some may.
 
-    Parameters
-    ----------
-    words, limits
-        The streams of the draw, and what it keeps to.
-    extents, keys
-        Lengths of all axes, and who may attend what.
-    inputs
-        The tensors, which are changed.
-
-    Returns
-    -------
-    features
-        What was done, in words that can be left out; nothing for most draws.
+    Changes `inputs` in place and returns the features; for most draws nothing.
     """
     stream = words.of("spoilt")
     excluded, attended = stream.percent(_WHERE_NONE_MAY_LOOK), stream.percent(_WHERE_SOME_MAY)
@@ -75,14 +62,9 @@ def spoil(
 def make_infinite(
     words: Words, extents: Extents, inputs: dict[str, NDArray[Any]], attributes: Mapping[str, Any], limits: Limits
 ) -> tuple[str, ...]:
-    """Make the scores of the first keys minus infinity, though they may be attended, or, for most draws, do nothing.
+    """Make the scores of the first keys -inf, though they may be attended; for most draws nothing.
 
-    Parameters
-    ----------
-    words, limits, extents, inputs
-        As for `spoil`.
-    attributes
-        The attributes; a scale that is not above 0 would make NaN of such scores.
+    A scale that is not above 0 would make NaN of such scores.
     """
     stream = words.of("infinite scores")
     if not stream.percent(_INFINITE) or not limits.allow(SCORES) or attributes.get("scale", 1.0) <= 0:
@@ -101,15 +83,7 @@ def make_infinite(
 def spoil_padding(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], keys: Attendance, limits: Limits
 ) -> tuple[str, ...]:
-    """Put NaN or infinity into all that belongs to queries which do not count, or do nothing.
-
-    Parameters
-    ----------
-    words, limits, inputs, keys
-        As for `spoil`.
-    names
-        The inputs that have a row for each query, of those that there may be.
-    """
+    """Put NaN or infinity into rows, in inputs `names`, of queries that do not count; or do nothing."""
     stream = words.of("spoilt padding")
     spoils, number = stream.percent(_IN_PADDING), stream.one_of(HOLDING)
     if not spoils or keys.padding is None or not keys.padding.any() or not limits.allow(PADDED):
@@ -122,13 +96,7 @@ def spoil_padding(
 
 
 def spoil_mask(words: Words, inputs: dict[str, NDArray[Any]], keys: Attendance, limits: Limits) -> tuple[str, ...]:
-    """Put NaN into a mask of numbers, at a place that stands for no query which may not attend, or do nothing.
-
-    Parameters
-    ----------
-    words, limits, inputs, keys
-        As for `spoil`.
-    """
+    """Put NaN into a numeric mask, at an index of no query that may not attend, or do nothing."""
     stream, mask = words.of("spoilt mask"), inputs.get("mask")
     if not stream.percent(_IN_MASK) or mask is None or mask.dtype == np.bool_ or not limits.allow(MASKED):
         return ()
@@ -151,15 +119,7 @@ def _at_all(pairs: NDArray[np.bool_], shape: tuple[int, ...]) -> NDArray[np.bool
 def spoil_gradient(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits
 ) -> tuple[str, ...]:
-    """Put NaN into the gradient of what one query gives, or, for most draws, do nothing.
-
-    Parameters
-    ----------
-    words, limits, inputs
-        As for `spoil`.
-    names
-        The gradients that have a row for each query, of those that there may be; the first one is always there.
-    """
+    """Put NaN into one query's gradient, one of `names`, whose first is always there; for most draws nothing."""
     stream = words.of("spoilt gradient")
     spoils, name = stream.percent(_IN_GRADIENT), stream.one_of([name for name in names if name in inputs])
     queries = inputs[name].shape[:3]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Tokens = dict[str, "NDArray[Any]"]
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
-"""What queries are multiplied by, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
+"""Factors of queries, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
 
 _PEAK = 32.0
 """Scores of about 10, where one key has nearly all weight."""
 
 _FAR = {"float64": 64.0, "float32": 8.0, "float16": 8.0, "bfloat16": 8.0}
-"""What keys are multiplied by whose scores lie so far apart that no exponential of them is finite in the dtype."""
+"""Factors of keys whose scores lie so far apart that no exponential of them is finite in the dtype."""
 
 _STEPS = 200
 """Steps of rising scores: so many have 8 digits, as bfloat16 has."""
@@ -37,11 +37,10 @@ _TINY = {"float16": 2.0**-10, "float32": 2.0**-60, "bfloat16": 2.0**-60, "float6
 """Values far below one whose products with weights are still no subnormal numbers."""
 
 _APART = 64.0
-"""What values that cancel lie away from 0, in turns above and below it."""
+"""Distance of cancelling values from 0, in turns above and below it."""
 
 FAR_BELOW = -4096.0
-"""The product of every query and key, but for what other features add: no exponential of it is a number of any dtype,
-nor is that of a quarter of it."""
+"""Product of every query and key, other features aside: its exponential, or a quarter's, is a number of no dtype."""
 
 PREFIX = "shared_prefix"
 _PREFIXED = 30
@@ -65,22 +64,9 @@ CLASSES: Mapping[str, int] = {
 
 
 def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Limits) -> tuple[Tokens, str]:
-    """Draw queries, keys and values, past ones included.
+    """Draw queries, keys and values, past ones included, with the class of their numbers.
 
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    shapes
-        Shapes of ``query``, ``key`` and ``value``, and of what else is to be drawn beside them, whose class is that
-        of the values.
-    limits
-        What the draw keeps to.
-
-    Returns
-    -------
-    tokens, chosen
-        The tensors, and the class of their numbers.
+    Other names in `shapes` are drawn beside them, in the class of the values.
     """
     stream = words.of("numbers")
     tokens: Tokens = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
@@ -98,20 +84,7 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
 
 
 def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:
-    """Let all entries of a batch begin with the same keys and values, which engines hold once, or do nothing.
-
-    Parameters
-    ----------
-    words, limits
-        As for `draw_tokens`.
-    tokens
-        The tensors of the draw, which are changed.
-
-    Returns
-    -------
-    features
-        The word for what was done, which can be left out.
-    """
+    """Let all batch entries begin with the same keys and values, which engines hold once; for most draws nothing."""
     stream = words.of("prefix")
     if "key_lengths" not in tokens or not stream.percent(_PREFIXED) or not limits.allow(PREFIX):
         return ()
@@ -136,7 +109,7 @@ def _large(tokens: Tokens, _stream: Stream, dtype: str) -> None:
 
 
 def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
-    """Let scores rise or fall with the place of the key, so that the largest one lies at one end."""
+    """Let scores rise or fall with the index of the key, so that the largest one lies at one end."""
     past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
     keys = past + tokens["key"].shape[2]
     places = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)

@@ -1,4 +1,4 @@
-"""Impostors of attention: cheap wrong answers that a set of its cases must be able to tell from right ones."""
+"""Trivial answers of attention: cheap and wrong; a set of its cases must be able to tell them from right ones."""
 
 from attnspec_draws.attention.trivial.trivial_backward import BACKWARD
 from attnspec_draws.attention.trivial.trivial_causal import MASKS

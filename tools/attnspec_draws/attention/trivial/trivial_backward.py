@@ -30,7 +30,7 @@ _OF_KEYS = ("grad_key", "grad_value")
 
 
 def _without(*arguments: str) -> Callable[[Answered], Outputs]:
-    """Return an impostor that does not look at some arguments."""
+    """Return a trivial answer that does not look at some arguments."""
 
     def answer(call: Answered) -> Outputs:
         if not call.inputs.keys() & set(arguments) and not call.attributes.keys() & set(arguments):
@@ -126,4 +126,4 @@ BACKWARD = (
     ),
     TrivialAnswer("previous_answer", "the gradients of the call before", partial(of_the_call_before, names=GRADIENTS)),
 )
-"""Every impostor of the backward pass, the cheapest first; what forgets a feature is right where a case lacks it."""
+"""Trivial answers of the backward pass, cheapest first; one without a feature is right where a case lacks it."""

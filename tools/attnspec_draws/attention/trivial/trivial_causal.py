@@ -54,4 +54,4 @@ MASKS = (
     TrivialAnswer("backwards", "the rows of the mask in the opposite order", _backwards),
     TrivialAnswer("previous_answer", "the mask of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of causal masks, the cheapest ones first."""
+"""Trivial answers of causal masks, cheapest first."""

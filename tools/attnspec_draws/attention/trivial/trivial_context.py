@@ -55,4 +55,4 @@ CONTEXT = (
     TrivialAnswer("half_precision", "what was computed from float16", _half, PRECISE),
     TrivialAnswer("previous_answer", "the context of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of the context vector, the cheapest ones first."""
+"""Trivial answers of the context vector, cheapest first."""

@@ -1,4 +1,4 @@
-"""What impostors of all operations of attention are made of: other scales, and heads that are read in another order."""
+"""Building blocks of trivial answers of all operations of attention: other scales, heads read in another order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEYOND = 1.01
 
 
 def of_products(answer: Callable[[Answered], Mapping[str, Any]]) -> Callable[[Answered], Mapping[str, Any]]:
-    """Return an impostor that answers calls with quantized tensors, too: it is given their products with the scales."""
+    """Return a trivial answer that takes quantized tensors, too: it is given their products with the scales."""
 
     def answer_any(call: Answered) -> Mapping[str, Any]:
         inputs = call.inputs
@@ -55,7 +55,7 @@ def scale_slightly_off(call: Answered) -> dict[str, Any]:
 
 
 def with_heads_tiled(call: Answered) -> dict[str, Any]:
-    """Return the inputs of a call with a key head for each query head, h % Hkv in place of h // group."""
+    """Return the inputs of a call with a key head for each query head, h % Hkv instead of h // group."""
     heads, shared = call.inputs["query"].shape[1], call.inputs["key"].shape[1]
     group = heads // max(shared, 1)
     tiled = {

@@ -37,7 +37,7 @@ OUTPUT = ("output",)
 BOTH = ("output", "logsumexp")
 
 _SHORT_DIGITS = 11
-"""Binary digits of a number that tensor cores take in place of a float32: TF32 and float16 have as many."""
+"""Binary digits of a number that tensor cores take instead of a float32: TF32 and float16 have as many."""
 
 _TOKENS = ("query", "key", "value", "past_key", "past_value")
 
@@ -53,7 +53,7 @@ def _answered(call: Answered, **changed: Any) -> Outputs:
 
 
 def _without(*arguments: str) -> Callable[[Answered], Outputs]:
-    """Return an impostor that does not look at some arguments."""
+    """Return a trivial answer that does not look at some arguments."""
 
     def answer(call: Answered) -> Outputs:
         stated = {name: None for name in arguments if name in call.inputs or name in call.attributes}
@@ -234,4 +234,4 @@ _FORWARD = (
 )
 
 FORWARD = tuple(replace(trivial_answer, answer=of_products(trivial_answer.answer)) for trivial_answer in _FORWARD)
-"""Every impostor of attention, the cheapest ones first; what forgets a feature is right where a case lacks it."""
+"""Trivial answers of attention, cheapest first; one without a feature is right where a case lacks it."""

@@ -53,7 +53,7 @@ SPLIT_HEADS = (
     TrivialAnswer("finite", "0 for what is not finite", _finite),
     TrivialAnswer("previous_answer", "the heads of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of splitting heads, the cheapest ones first."""
+"""Trivial answers of splitting heads, cheapest first."""
 
 COMBINED_HEADS = (
     TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
@@ -63,4 +63,4 @@ COMBINED_HEADS = (
     TrivialAnswer("finite", "0 for what is not finite", _finite),
     TrivialAnswer("previous_answer", "the tokens of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of combining heads, the cheapest ones first."""
+"""Trivial answers of combining heads, cheapest first."""

@@ -89,4 +89,4 @@ MERGING = (
     ),
     TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of merging, the cheapest ones first."""
+"""Trivial answers of merging, cheapest first."""

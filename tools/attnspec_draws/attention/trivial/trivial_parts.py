@@ -1,4 +1,4 @@
-"""The part of a large case that impostors answer: some heads of one batch entry, with all their tokens."""
+"""Part of a large case that trivial answers are given for: some heads of one batch entry, with all their tokens."""
 
 from __future__ import annotations
 
@@ -15,17 +15,11 @@ _SHARED, _GROUP = 2, 2
 """Key heads, and query heads of each: fewer show nothing of whose keys are whose, more take longer."""
 
 _MOST_SCORES = 2**22
-"""Scores of one head, at most: every impostor computes them anew, in float64."""
+"""Scores of one head, at most: every trivial answer computes them anew, in float64."""
 
 
 def part_of(case: Case) -> Part | None:
-    """Return the part of a large case that impostors answer; None where even that would take too long.
-
-    Parameters
-    ----------
-    case
-        A case whose inputs are generated, and whose outputs are sampled.
-    """
+    """Return the part of a large case that trivial answers are given for; None where even that would take too long."""
     if not {"query", "key", "value"} <= case.generated.keys() or "past_key" in case.inputs:
         return None
     query, key = case.generated["query"], case.generated["key"]

@@ -85,7 +85,7 @@ ONE_HEAD = (
     TrivialAnswer("half_precision", "what was computed from float16", partial(_half, operation=ONE), PRECISE),
     TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of one head, the cheapest ones first."""
+"""Trivial answers of one head, cheapest first."""
 
 SEVERAL_HEADS = (
     TrivialAnswer("zeros", "zeros", partial(zeros, names=OUTPUT)),
@@ -110,4 +110,4 @@ SEVERAL_HEADS = (
     TrivialAnswer("half_precision", "what was computed from float16", partial(_half, operation=SEVERAL), PRECISE),
     TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of several heads, the cheapest ones first."""
+"""Trivial answers of several heads, cheapest first."""

@@ -87,4 +87,4 @@ SOFTMAX = (
     ),
     TrivialAnswer("previous_answer", "the weights of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of softmax, the cheapest ones first."""
+"""Trivial answers of softmax, cheapest first."""

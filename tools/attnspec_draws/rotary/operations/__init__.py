@@ -1,4 +1,4 @@
-"""The lattice of rotary positions: what a drawn case of each operation may have, and how often."""
+"""Case generators of rotary positions: what a drawn case of each operation may have, and how often."""
 
 from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, CaseGenerator, Refusals, Resized
 from attnspec_draws.rotary.operations.frequencies import draw_frequencies

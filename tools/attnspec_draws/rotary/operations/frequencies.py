@@ -25,7 +25,7 @@ _SCALINGS = {
     "proportional": 3,
     "yarn": 8,
 }
-"""What is done to make texts longer, with weights; none is not stated."""
+"""Scalings for longer texts, with weights; none is not stated."""
 
 _NEEDED: Mapping[str | None, tuple[str, ...]] = {
     "linear": ("factor",),
@@ -80,19 +80,11 @@ _NEAR = 1 / 64
 """How near an end of the range of yarn may come to a whole number: on which side of it rounding falls is chance."""
 
 _HELD = frozenset(("theta", "beta_fast", "beta_slow"))
-"""What is not changed alone under yarn, for the range that comes of it may be none."""
+"""Arguments not changed alone under yarn, for the range that comes of it may be none."""
 
 
 def draw_frequencies(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of rotary frequencies.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of rotary frequencies."""
     extents = _extents(words.of("extents"), limits)
     pairs = extents["pairs"]
     values = _values(words, pairs)
@@ -171,7 +163,7 @@ def _attributes(words: Words, scaling: str | None, values: Mapping[str, Any], li
 
 
 def _has_range(width: int, attributes: Mapping[str, Any]) -> bool:
-    """Tell whether the ends of the range of yarn are in order, and neither is rounded by chance."""
+    """Return whether the ends of the range of yarn are in order, and neither is rounded by chance."""
     spread = width / (2 * math.log(attributes.get("theta", 10000.0)))
     around = attributes["original_length"] / (2 * math.pi)
     ends = [

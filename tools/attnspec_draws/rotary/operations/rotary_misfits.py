@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PAIRINGS = ("", "HALF", "halves", "neox")
 _SCALINGS = ("", "YARN", "ntk", "su")
-"""What is written elsewhere for a pairing and a scaling, and what is none."""
+"""Names of a pairing and a scaling elsewhere, and names of none."""
 
 
 def _unknown(argument: str, clause: str, values: tuple[str, ...]) -> Misfit:

@@ -39,8 +39,7 @@ _PARTIAL, _NONFINITE = 40, 8
 """Of a hundred draws, how many have features that are not rotated, and a feature that is not finite."""
 
 _STANDING, _STAND, _SPOILT = 8, 30, 50
-"""Of a hundred draws, how many have tokens that are turned by no angle; of a hundred tokens, how many are then; and in
-how many of a hundred such draws the first of them holds what is not finite."""
+"""Of a hundred draws, those with unturned tokens; of a hundred tokens; of such draws, the first one not finite."""
 
 HEAVY = "heavy"
 _HEAVY = 10
@@ -48,9 +47,9 @@ _HEAVY = 10
 
 _FIRST, _SECOND = (55500.0, 1250.0), (21000.0, 500.0)
 _COSINE, _SINE = 1.25, 0.5
-"""Size of the heavy features of a pair, and what coarse numbers move it by; and the tables beside them. The first times
-the cosine lies between 66,000 and 73,000, of which the second times the sine takes between 10,000 and 11,000 away: what
-is owed lies between 51,000 and 63,000, and float16 ends at 65,504."""
+"""Size of the heavy features of a pair, and what coarse numbers move it by; and the tables beside them. The first
+times the cosine lies between 66,000 and 73,000, of which the second times the sine takes between 10,000 and 11,000
+away: the expected result lies between 51,000 and 63,000, and float16 ends at 65,504."""
 
 _FEWEST_PARTIAL = 3
 """A pair, and a feature beside it."""
@@ -64,15 +63,7 @@ _TURNS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 
 
 def draw_rotation(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of applying rotary positions.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of applying rotary positions."""
     extents = _extents(words.of("extents"), limits)
     pairing = words.of("pairing").weighted(_PAIRINGS)
     stated = bool(pairing) and limits.allow("pairing", f"pairing={pairing}")
@@ -106,7 +97,7 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
 
 
 def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits) -> tuple[bool, bool]:
-    """Turn some tokens by no angle, or none; tell whether any stands, and whether one holds what is not finite."""
+    """Turn some tokens by no angle, or none; return whether any stands, and whether one holds a non-finite number."""
     stream = words.of("standing")
     standing = whole_numbers(words.of("standing tokens"), inputs["cos"].shape[:2], 0, 99) < _STAND
     stands, spoils, number = stream.percent(_STANDING), stream.percent(_SPOILT), stream.one_of(HOLDING)
@@ -124,7 +115,7 @@ def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits)
 def _make_heavy(
     words: Words, inputs: dict[str, NDArray[np.float64]], extents: Mapping[str, int], pairing: str, limits: Limits
 ) -> bool:
-    """Make products of features and tables too large for float16, but not what is owed; tell whether it was done."""
+    """Make products of features and tables too large for float16, but not the expected result; return whether done."""
     if not words.of(HEAVY).percent(_HEAVY) or limits.dtype != "float16" or not limits.allow(HEAVY):
         return False
     batch, heads, tokens, pairs = (extents[axis] for axis in _AXES)

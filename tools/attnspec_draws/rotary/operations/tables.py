@@ -28,8 +28,7 @@ _ALIKE = 30
 
 TURNED = "turned_inside"
 _TURNED = 12
-"""Of a hundred draws, in how many the positions between the first and the last token come in the opposite order: the
-ends then look as if they followed one another."""
+"""Of a hundred draws, those with inner positions reversed: the ends then look as if they followed one another."""
 
 _FREQUENCIES = {"halving": 4, "full_width": 5, "standing": 1}
 _HALVINGS = 10
@@ -41,15 +40,7 @@ _FACTORS = (0.5, 1.0, 1.25, 1.1386, 2.0, 0.0, -0.5)
 
 
 def draw_tables(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of rotary tables.
-
-    Parameters
-    ----------
-    words
-        The streams of the draw.
-    limits
-        What it keeps to.
-    """
+    """Draw a case of rotary tables."""
     extents = _extents(words.of("extents"), limits)
     stream = words.of("factor")
     factor = stream.percent(_WITH_FACTOR) and limits.allow("attention_factor")

@@ -1,4 +1,4 @@
-"""Impostors of rotary positions: cheap wrong answers that a set of cases must be able to tell from right ones."""
+"""Trivial answers of rotary positions: cheap and wrong; a set of cases must be able to tell them from right ones."""
 
 from attnspec_draws.rotary.trivial.trivial_frequencies import FREQUENCY
 from attnspec_draws.rotary.trivial.trivial_rotation import ROTATION

@@ -38,7 +38,7 @@ def _short(call: Answered) -> Outputs:
 
 
 def _of_odd_powers(call: Answered) -> Outputs:
-    """Take the powers of i in the place of 2i, so that the last pair turns as the middle one should."""
+    """Take the powers of i instead of 2i, so that the last pair turns as the middle one should."""
     pairs = call.right["inverse_frequencies"].size
     base = float(call.attributes.get("theta", 10000.0))
     return {"inverse_frequencies": call.right["inverse_frequencies"] * base ** (np.arange(pairs) / (2 * pairs))}
@@ -57,4 +57,4 @@ FREQUENCY = (
     ),
     TrivialAnswer("previous_answer", "the frequencies of the call before", partial(of_the_call_before, names=BOTH)),
 )
-"""Every impostor of rotary frequencies, the cheapest ones first."""
+"""Trivial answers of rotary frequencies, cheapest first."""

@@ -94,4 +94,4 @@ ROTATION = (
     ),
     TrivialAnswer("previous_answer", "the output of the call before", partial(of_the_call_before, names=OUTPUT)),
 )
-"""Every impostor of applying rotary positions, the cheapest ones first."""
+"""Trivial answers of applying rotary positions, cheapest first."""

@@ -80,4 +80,4 @@ TABLES = (
     TrivialAnswer("coarse_phases", "cosines and sines of phases in bfloat16", _with_coarse_phases, PRECISE),
     TrivialAnswer("previous_answer", "the tables of the call before", partial(of_the_call_before, names=BOTH)),
 )
-"""Every impostor of rotary tables, the cheapest ones first."""
+"""Trivial answers of rotary tables, cheapest first."""
