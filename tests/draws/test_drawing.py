@@ -153,7 +153,7 @@ def test_a_variant_has_other_numbers_in_the_same_places(operation, recipes):
         assert {name: array.shape for name, array in one.inputs.items()} == {
             name: array.shape for name, array in other.inputs.items()
         }
-        for field in ("attributes", "features", "extents", "clauses", "conventions", "presentation"):
+        for field in ("attributes", "features", "extents", "clauses", "conventions", "memory_order"):
             assert getattr(one, field) == getattr(other, field)
         kept = same(one.inputs, other.inputs)
         assert one.inputs.keys() & STEADY <= kept

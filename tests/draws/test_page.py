@@ -15,7 +15,7 @@ from attnspec_draws.attention.operations import merging_states as merging
 from attnspec_draws.attention.parts import exclusions, extents, heavy, quantizing, spoiling, tokens
 from attnspec_draws.drawing import case_of, drawable, drawn_of
 from attnspec_draws.generators import Limits, Stream, alike, changing, lengths, memory, misfitting, presenting, refusing
-from attnspec_draws.generators import beyond_float16 as resizing
+from attnspec_draws.generators.beyond_float16 import _BEYOND_FLOAT16
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.rotary.operations import frequencies, rotation, tables
 
@@ -138,7 +138,7 @@ SHARES = {
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
     "In 30 of 100 of these, by the stream `refused_twice`": refusing._TWICE,
     "in 5 of 100 by the stream `heavy`": heavy._HEAVY,
-    "Stream `beyond_float16`: in 5 of 100": resizing._BEYOND_FLOAT16,
+    "Stream `beyond_float16`: in 5 of 100": _BEYOND_FLOAT16,
     "are the same in 8 of 100 by the stream `alike NAME`": alike._ALIKE,
     "Stream `changed_argument`: in 16 of 100": changing._CHANGED,
     "Stream `misfit`: in 3 of 100": misfitting._MISFIT,

@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = ("golden", "spec/operations", "spec/schemas")
 PACKAGES = {
     "attnspec": ROOT / "tools",
+    "attnspec_adapters": ROOT / "tools",
+    "attnspec_draws": ROOT / "tools",
     "attnspec_mistakes": ROOT / "reference_impl",
+    "attnspec_probes": ROOT / "tools",
     "attnspec_reference": ROOT / "reference_impl",
 }
 

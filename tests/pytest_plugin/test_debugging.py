@@ -32,7 +32,7 @@ def test_it_stops_in_the_frame_that_raised(run, raises):
 def test_what_the_user_raised_is_shown_from_his_first_frame_on(run, raises):
     result = run("--attnspec=raises.py", ROWS)
     text = result.stdout.str()
-    assert "attnspec/adapters" not in text
+    assert "attnspec/targets" not in text
     assert "pluggy/" not in text
     result.stdout.fnmatch_lines(
         [
@@ -48,7 +48,7 @@ def test_what_the_user_raised_is_shown_from_his_first_frame_on(run, raises):
         ]
     )
     whole = run("--attnspec=raises.py", ROWS, "--full-trace").stdout.str()
-    assert "attnspec/adapters" in whole
+    assert "attnspec/targets" in whole
     assert "E   ValueError" not in run("--attnspec=raises.py", ROWS, "--tb=no").stdout.str()
     assert "note       = 'a note'" in run("--attnspec=raises.py", ROWS, "--showlocals").stdout.str()
 

@@ -19,9 +19,9 @@ MEANINGS = {
     "an attribute": (ROWS, lambda case: case["attributes"].update(axis=0)),
     "the dtypes": (ROWS, lambda case: case["dtypes"].pop()),
     "the conventions": (ROWS, lambda case: case["conventions"].append("accumulation")),
-    "the layout in memory": (ROWS, lambda case: case.update(memory_order={"x": "fortran"})),
+    "the layout in memory": (ROWS, lambda case: case.update(presentation={"x": "fortran"})),
     "the changed argument": (ROWS, lambda case: case.update(changed_argument={"name": "x", "reversed": True})),
-    "the twin": (REFUSAL, lambda case: case["rejects"].update(counterpart=ROWS)),
+    "the twin": (REFUSAL, lambda case: case["rejects"].update(twin=ROWS)),
 }
 PROSE = {
     "the title": (ROWS, lambda case: case.update(title="Another title")),

@@ -236,7 +236,7 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("presentation", "sentence"),
+    ("memory_order", "sentence"),
     [
         ({"sinks": "readonly"}, "there is no such input"),
         ({"mask": "heads_last"}, "rank 4"),
