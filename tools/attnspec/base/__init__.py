@@ -1,1 +1,1 @@
-"""What every room stands on: errors, texts, files, the table of extensions; it knows nothing of attention."""
+"""Errors, texts, files and the table of extensions, on which every room stands; nothing here knows of attention."""

@@ -1,7 +1,7 @@
 """One exception class for each kind of failure that keeps attnspec from running.
 
-Every message is a sentence for the user that quotes the offending input and says what to do. The command line
-prints it and ends with status 2. What an implementation does wrong is no exception but a verdict.
+Every message quotes the offending input and says what to do; the command line prints it and ends with status 2.
+A fault of the implementation is no exception but a verdict.
 """
 
 from __future__ import annotations
@@ -44,13 +44,7 @@ class MissingDependencyError(AttnspecError):
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal asked this process to end.
-
-    Parameters
-    ----------
-    number
-        The signal.
-    """
+    """The signal, by its `number`, that asked this process to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Extensions: what stands beside the validator and joins it by name, imported once it is asked for and never before.
+"""Extensions: commands, adapters and case generators that join the validator by name, as ``package.module:attribute``.
 
-The validator imports none of it. Each name leads to a place, ``package.module:attribute``. A library of somebody else's
-joins through an entry point of its own package (``spec/guides/adapters.md``).
+The validator imports none of them before it is asked for. A library of somebody else's joins through an entry point of
+its own package (``spec/guides/adapters.md``).
 """
 
 from __future__ import annotations
@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """A command of the command line.
-
-    Attributes
-    ----------
-    place
-        Where it is.
-    line
-        What it does: the first sentence of its help.
-    """
+    """A command of the command line: its ``package.module:attribute``, and the first sentence of its help."""
 
     place: str
     line: str
@@ -40,10 +32,10 @@ COMMANDS: Mapping[str, Command] = {
 """Name of a command to it."""
 
 RANDOM_CASES: Mapping[str, str] = {"draw:": "attnspec_draws.drawing:case_of_text"}
-"""How the texts begin that name random cases, to what makes a case of such a text."""
+"""Beginning of the texts that name random cases, to the function that makes a case of such a text."""
 
 MEASURED = "attnspec_probes.measuring:measured"
-"""What calls a wrong implementation again, to measure what it computes."""
+"""The function that calls a wrong implementation again, to measure the computation that it makes."""
 
 THIRD_PARTY: Mapping[str, str] = {
     "jax": "attnspec_adapters.jax:adapter",
@@ -64,16 +56,13 @@ THIRD_PARTY: Mapping[str, str] = {
     "paddle": "attnspec_adapters.paddle:adapter",
     "tinygrad": "attnspec_adapters.tinygrad:adapter",
 }
-"""Name of a built-in adapter to the module, or the class in a module, that is one; each needs a library.
-
-The one that takes longest stands first, because the third parties are run in this order.
-"""
+"""Built-in adapter to its ``module:attribute``, each of which needs a library; run in this order, the slowest first."""
 
 BUILT_IN: Mapping[str, str] = {"reference": "attnspec_adapters.reference:adapter", **THIRD_PARTY}
 """The same for every built-in adapter."""
 
 
 def loaded(place: str) -> Any:
-    """Import what stands at a place, ``package.module:attribute``."""
+    """Import the object at a ``package.module:attribute``."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

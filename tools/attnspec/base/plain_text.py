@@ -1,8 +1,7 @@
-"""Making harmless what an implementation says of itself: one line, without anything that steers a reader's screen.
+"""One line of plain text from what an implementation says of itself, without anything that steers a reader's screen.
 
-Names and messages come from the software under test. They may hold terminal codes, null bytes, marks that turn the
-direction of writing round, halves of surrogate pairs, or a whole book. Every report passes them through here first,
-and then escapes what its own format takes as markup.
+Names and messages of the software under test may hold terminal codes, null bytes, marks that turn the direction of
+writing, halves of surrogate pairs, or a whole book. A report passes them through here, then escapes its own markup.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ _STEERING = re.compile(
     "\\x00-\\x20\\x7f-\\x9f"  # control characters, and the runs of spaces that they leave
     "\\u2028\\u2029"  # ends of lines and paragraphs
     "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069"  # the direction of writing
-    "\\u200b\\u2060-\\u2064\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e0fff"  # what is not seen at all
-    "\\ud800-\\udfff\\ufffe\\uffff"  # what is no character, and what XML 1.0 forbids
+    "\\u200b\\u2060-\\u2064\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e0fff"  # invisible characters
+    "\\ud800-\\udfff\\ufffe\\uffff"  # no characters, or forbidden by XML 1.0
     "]+"
 )
 

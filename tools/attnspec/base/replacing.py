@@ -11,29 +11,15 @@ from pathlib import Path
 from attnspec.base.errors import UsageError
 
 UNFINISHED = ".new"
-"""How the name of a file ends that is not yet in its place; such a name starts with a dot."""
+"""Suffix of a file that is still being written; its name starts with a dot."""
 
 
 def replace_file(path: Path, text: str, *, errors: str = "strict") -> None:
-    """Write `text` to `path` in one step: whoever interrupts or reads meanwhile finds the old file or the new one.
+    """Write `text` as UTF-8 to `path` in one step: a reader or an interruption finds the old file or the new one.
 
-    A file that is there keeps its permissions. One that is write-protected is left alone, although a rename could
-    take its place: who protects a file means it. A symbolic link stays, and the file that it points to is replaced.
-    What is no regular file, such as a device or a pipe, has no old state to keep and is written to directly.
-
-    Parameters
-    ----------
-    path
-        The file, in a folder that exists.
-    text
-        What it is to hold; written as UTF-8, with its line ends as they are.
-    errors
-        What is done about what UTF-8 cannot write, as `str.encode` takes it.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing has changed then, and nothing is left behind.
+    A file keeps its permissions; one that is protected against writing is meant to stay, although a rename could
+    replace it; of a symbolic link the target is replaced; a device or pipe has no old state and is written to directly.
+    Raises `OSError`, with nothing changed and nothing left behind.
     """
     content = text.encode("utf-8", errors)
     path = Path(os.path.realpath(path))
@@ -58,20 +44,7 @@ def replace_file(path: Path, text: str, *, errors: str = "strict") -> None:
 
 
 def check_replaceable(path: Path, option: str) -> None:
-    """Refuse a file that could not be written; found out before a run, not after it, and without touching the file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    option
-        The option that names it.
-
-    Raises
-    ------
-    UsageError
-        If it is a folder, has none to be in, or the system would refuse it.
-    """
+    """Raise `UsageError`, naming `option`, for a file that could not be written: before a run, without touching it."""
     import tempfile
 
     folder = path.parent

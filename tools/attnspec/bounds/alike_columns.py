@@ -1,9 +1,8 @@
-"""Features that carry one and the same error, since they were projected by columns that are the same.
+"""Features that carry one and the same error, since equal columns of a weight projected them.
 
-The errors of features are taken as independent. Two columns of a weight that hold the same numbers are multiplied with
-the same token and summed in the same order: the features agree to the last bit, and so do their errors. Where such
-features are summed again, as in a score or in a projection of the output, they come to the sum of the factors that they
-meet, and not to the norm of these.
+The errors of features are taken as independent. Equal columns meet the same token and are summed in the same order: the
+features agree to the last bit, and so do their errors. Summed again, as in a score or in a projection of the output,
+they come to the sum of the factors that they meet, and not to the norm of these.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def alike_columns(weight: NDArray[Any]) -> NDArray[np.int64] | None:
     """Return for each column of a weight (D, E) the number of its kind; None where no two are the same."""
     columns = weight.shape[1]
-    # Mostly a single row tells all columns apart.
+    # Mostly a single row sets all columns apart.
     if weight.size and np.unique(weight[0]).size == columns:
         return None
     kinds = np.unique(weight, axis=1, return_inverse=True)[1].reshape(-1)
@@ -27,26 +26,19 @@ def alike_columns(weight: NDArray[Any]) -> NDArray[np.int64] | None:
 
 
 def carried(error: NDArray[Any], factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
-    """Return the error of ``x @ factors`` that comes from the errors of x.
+    """Return the error (..., K) of ``x @ factors`` from absolute errors of x (..., E) and factors (..., E, K).
 
-    Parameters
-    ----------
-    error
-        Absolute errors of x (..., E).
-    factors
-        What they meet (..., E, K).
-    kinds
-        Numbers (..., E), the same for features that carry the same error; None where all are independent.
+    Features of equal `kinds` (..., E) carry the same error; None where all are independent.
     """
     independent = np.sqrt(error**2 @ factors**2)
     if kinds is None:
         return independent
-    # What is summed in another order is independent after all: it is no more than one of both.
+    # Sums in another order are independent after all: the error is no more than one of both.
     return np.maximum(independent, np.sqrt(error**2 @ gathered(factors, kinds) ** 2))
 
 
 def gathered(factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
-    """Return factors (..., E, K) with those of one kind summed in the place of the first, and 0 in the others."""
+    """Return factors (..., E, K) with those of one kind summed at the index of the first, and 0 at the others."""
     if kinds is None:
         return factors
     same = kinds[..., :, np.newaxis] == kinds[..., np.newaxis, :]

@@ -71,7 +71,7 @@ _SUM_AND_DIVISION = 2
 """Units of a denominator beside the drift of its sum: the last rounding of the sum, and the division by it."""
 
 ROUNDED_TWICE = 0.5
-"""What a second rounding to the same dtype adds to the first: two independent ones come to the root of 2, below 1.5."""
+"""Added share of a second rounding to the same dtype: two independent ones come to the root of 2, below 1.5."""
 
 _LARGEST_EXPONENT = 50.0
 """An exponent that is off by so much leaves no digit. It is cut here, where squares of its exponential are finite."""
@@ -80,7 +80,7 @@ _LARGEST_EXPONENT = 50.0
 def exactly(array: NDArray[Any]) -> Estimate:
     """Return an input tensor as an estimate without error; NaN and infinities count as 0.
 
-    What a non-finite number touches is graded by kind, not by tolerance, and must not spoil its neighbours' bounds.
+    Elements that a non-finite number touches are graded by kind, and must not spoil the bounds of their neighbours.
     """
     value = array.astype(np.float64, copy=False)
     is_whole = True
@@ -106,24 +106,10 @@ def summation_error(
     precision: Precision,
     drift: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Return the error of summing products in the accumulator, in any order.
+    """Return the error of summing terms with the norm `spread` to `total` in the accumulator, in any order.
 
-    The roundings of different terms walk at random along the partial sums, hence the root. Equal terms are rounded
-    to the same side each time, and terms that are small beside the sum are lost one after the other: both drift one
-    way, hence the part that grows with the number of terms.
-
-    Parameters
-    ----------
-    total
-        The exact sums.
-    spread
-        Euclidean norms of the terms.
-    terms
-        How many terms there are.
-    precision
-        Unit roundoffs of the run.
-    drift
-        How far the sums may drift, relative to them, where more is known than the number of terms.
+    Roundings walk at random: hence the root of the number of terms. Equal terms round to one side, and small ones are
+    lost one by one: both drift one way, by `drift` relative to the total, or by the number of terms if it is None.
     """
     precision = precision.at_rank(total.ndim)
     root = math.sqrt(terms) if isinstance(terms, int) else np.sqrt(terms)
@@ -157,42 +143,17 @@ def settled(estimate: Estimate, precision: Precision) -> Estimate:
 
 
 def exponent_error(distance: NDArray[Any], logit_error: NDArray[Any], precision: Precision) -> NDArray[Any]:
-    """Return the relative error of ``exp(logit - maximum)``.
-
-    Parameters
-    ----------
-    distance
-        How far each logit lies below the maximum.
-    logit_error
-        Absolute error of each logit.
-    precision
-        Unit roundoffs of the run.
-    """
+    """Return the relative error of ``exp(logit - maximum)`` for logits that lie `distance` below the maximum."""
     precision = precision.at_rank(distance.ndim)
     own = _EXPONENTIAL * precision.accumulator + precision.rounds_between_phases * precision.stored
     return np.expm1(np.minimum(logit_error + own * (1 + distance), _LARGEST_EXPONENT))
 
 
 def drift_of_shares(shares: NDArray[Any], terms: NDArray[Any] | int, precision: Precision) -> NDArray[Any]:
-    """Return how far a sum of shares may drift, relative to it: an exponential each, or the values that they weigh.
+    """Return how far a sum of shares may drift, relative to it: (..., 1), the runs in front where there are several.
 
-    A rounding loses at most a unit of the partial sum, and at most the term that is added. Partial sums are largest
-    where the largest terms come first. With one dominant key and many that lie just above the last digit of the sum,
-    every one of them may be lost from the denominator and rounded up in the numerator.
-
-    Parameters
-    ----------
-    shares
-        The shares along the last axis.
-    terms
-        How many there are: one number, or (..., 1).
-    precision
-        Unit roundoffs of the run.
-
-    Returns
-    -------
-    ndarray
-        (..., 1), with the runs in front where the precision stands for several.
+    A rounding loses at most a unit of the partial sum, largest where large terms come first, and at most the term: many
+    small ones may be lost from the denominator and rounded up in the numerator. `terms` is one number or (..., 1).
     """
     even = precision.at_rank(shares.ndim).accumulator * DRIFT * terms
     if shares.shape[-1] <= FEW_TERMS:
@@ -208,44 +169,24 @@ def drift_of_shares(shares: NDArray[Any], terms: NDArray[Any] | int, precision: 
 
 
 def denominator_error(drift: NDArray[Any], precision: Precision) -> Any:
-    """Return the relative error of summing a row of exponentials, and of dividing by the sum.
-
-    Parameters
-    ----------
-    drift
-        How far the sum may drift, relative to it.
-    precision
-        Unit roundoffs of the run, in a shape that broadcasts against `drift`.
-    """
+    """Return the relative error of summing a row of exponentials, which may drift, and of dividing by the sum."""
     return drift + precision.accumulator * _SUM_AND_DIVISION
 
 
 def logarithm_error(logarithm: NDArray[Any], precision: Precision) -> Any:
-    """Return the relative error of shares whose denominator is carried as its logarithm.
+    """Return the relative error of shares with a logarithm as denominator: in ``exp(logit - logsumexp)`` and merges.
 
-    So it is in ``exp(logit - logsumexp)``, and where parts of a row are merged. A rounded logarithm that is far from 0
-    makes every share of the row wrong by the same factor. Where that costs more than half of the digits, such a
-    computation is no longer right.
-
-    Parameters
-    ----------
-    logarithm
-        Absolute value of the logarithm of the denominator, the maximum added back; 0 for an empty one.
-    precision
-        Unit roundoffs of the run, in a shape that broadcasts against `logarithm`.
+    A rounded logarithm far from 0 makes a whole row wrong by one factor; beyond half of the digits that is not right
+    any more. `logarithm` is its absolute value, the maximum added back; 0 for an empty denominator.
     """
     return np.minimum(precision.accumulator * logarithm, np.sqrt(precision.accumulator))
 
 
 def roundings_of_merges(terms: NDArray[Any] | int) -> NDArray[Any]:
-    """Return how much more than one rounding those of the logarithms come to in a tree of merges: they are independent.
+    """Return the factor by which the independent roundings of the logarithms in a tree of merges exceed one rounding.
 
-    Who halves the keys and merges the halves by their logsumexps rounds a logarithm in each storey of the tree.
-
-    Parameters
-    ----------
-    terms
-        How many keys each query may attend to: one number, or (B, H, Sq, 1).
+    Halving the keys and merging by logsumexps rounds a logarithm at each level. `terms` are the keys that a query may
+    attend: one number, or (B, H, Sq, 1).
     """
     return np.sqrt(np.maximum(np.ceil(np.log2(np.maximum(terms, 1))), 1.0))
 
@@ -258,25 +199,11 @@ def share_error(
     precision: Precision,
     moved_at_once: NDArray[Any] | float = 0.0,
 ) -> NDArray[Any]:
-    """Return the error of softmax shares along the last axis.
+    """Return the error of softmax shares along the last axis, for exponentials that are off by `relative`.
 
-    A share p_j moves by p_j (e_j - sum_k p_k e_k) when exponential k is off by the relative e_k: to first order an
-    error that all exponentials share cancels.
-
-    Parameters
-    ----------
-    shares
-        The shares.
-    relative
-        Relative errors of the exponentials.
-    drift
-        How far each denominator may drift, relative to it (..., 1).
-    logarithm
-        Absolute value of the logarithm of each denominator (..., 1); 0 for an empty one.
-    precision
-        Unit roundoffs of the run.
-    moved_at_once
-        How far an error moves each share that is one and the same for all exponentials of a row.
+    A share p_j moves by p_j (e_j - sum_k p_k e_k): to first order a common error cancels, and `moved_at_once` is its
+    move of each share. `drift` (..., 1) is relative to the denominator, `logarithm` (..., 1) as in
+    :func:`logarithm_error`.
     """
     precision = precision.at_rank(shares.ndim)
     moved = shares * relative
@@ -292,15 +219,7 @@ def share_error(
 
 
 def share_reach(shares: Estimate, drift: NDArray[Any], logarithm: NDArray[Any], precision: Precision) -> Reach:
-    """Return between which numbers softmax shares lie: 0 and 1, but for what all shares of a row are off by.
-
-    Parameters
-    ----------
-    shares
-        The shares with their tolerances, outside of which they lie in no case.
-    drift, logarithm, precision
-        As :func:`share_error` takes them.
-    """
+    """Return the interval of softmax shares: 0 to 1, but for the error that all shares of a row have in common."""
     whole = np.ones_like(logarithm)
     beyond = share_error(whole, np.zeros_like(whole), drift, logarithm, precision)
     return Reach(np.maximum(shares.value - shares.error, 0.0), np.minimum(shares.value + shares.error, whole + beyond))

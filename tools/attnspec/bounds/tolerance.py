@@ -26,30 +26,20 @@ _UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat1
 """Unit roundoffs: half the distance from 1 to the next larger number, so 2 to minus the number of significant bits."""
 
 _SMALLEST = {"float64": 2.0**-1022, "float32": 2.0**-126, "float16": 2.0**-24, "bfloat16": 2.0**-126}
-"""What may be lost at the lower end of the range, in absolute terms.
+"""Loss at the lower end of the range, in absolute terms.
 
 Processors may flush subnormal numbers to zero, so it is the smallest normal number; bfloat16 has that of float32, in
-which it is computed. float16 is computed in float32 too, where its subnormal numbers are normal ones and are not
-flushed: only the rounding to its last step, 2**-24, remains.
+which it is computed. float16 is computed in float32 too, where its subnormal numbers are normal and not flushed: only
+the rounding to its last step, 2**-24, is left.
 """
 
 
 @dataclass(frozen=True)
 class Precision:
-    """What the error bound of a run is made of: numbers, or arrays that hold a number for each of several runs.
+    """Unit roundoffs and range for the error bound of a run: numbers, or arrays with one for each of several runs.
 
-    Attributes
-    ----------
-    output
-        Unit roundoff of the dtype of the results.
-    accumulator
-        Unit roundoff of sums of products: float32 for half precision, else the dtype itself.
-    stored
-        Unit roundoff of intermediate tensors: the accumulator's when phases are fused, else the output's.
-    smallest
-        The smallest number that results are held to: below it an implementation may flush to zero.
-    largest
-        The largest finite number of intermediate tensors.
+    `accumulator` is for sums of products (float32 in half precision), `stored` and `largest` for intermediate tensors:
+    the accumulator's when phases are fused, else the output's. Below `smallest`, results may be flushed to zero.
     """
 
     output: float | NDArray[Any]
@@ -84,23 +74,16 @@ _FIELDS = ("output", "accumulator", "stored", "smallest", "largest")
 def stacked(precisions: Sequence[Precision]) -> Precision:
     """Return several precisions as one, so that one pass of the error bound serves several runs.
 
-    Errors that come out of it have an axis for the runs in front of the tensor's own axes.
+    Its errors have an axis for the runs in front of the tensor's own axes.
     """
     return Precision(*(np.array([getattr(precision, name) for precision in precisions]) for name in _FIELDS))
 
 
 @cache
 def precision_of(dtype: str, *, fused: bool = False, inside: str | None = None) -> Precision:
-    """Return the unit roundoffs for a run.
+    """Return the unit roundoffs of a run; `fused` holds intermediate tensors of half precision in float32.
 
-    Parameters
-    ----------
-    dtype
-        Dtype of the run.
-    fused
-        Half precision only: intermediate tensors are held in float32 rather than in the dtype.
-    inside
-        The dtype in which an implementation declares that it computes float64 inside; None for float64.
+    `inside` is the dtype in which an implementation declares that it computes float64; None for float64.
     """
     if dtype == ANY:
         dtype = "float64"
@@ -112,21 +95,10 @@ def precision_of(dtype: str, *, fused: bool = False, inside: str | None = None) 
 
 
 class Estimate(NamedTuple):
-    """A tensor and the error that it may carry.
+    """A float64 tensor and the absolute error of each element, finite and >= 0; runs in front where there are several.
 
-    Attributes
-    ----------
-    value
-        Float64 values.
-    error
-        Absolute error of each element, finite and not negative: same shape, or with one more axis in front where
-        the precision stands for several runs.
-    is_exact
-        Whether all errors are 0, as those of an input.
-    is_whole
-        Whether an input held finite numbers alone.
-    kinds
-        The same number for features that carry one and the same error (E, or H, E for heads); None where none do.
+    `is_exact`: all errors are 0, as those of an input. `is_whole`: an input held finite numbers alone. `kinds` (E, or
+    H, E for heads) is the same number for features that carry one and the same error; None where none do.
     """
 
     value: NDArray[Any]
@@ -137,28 +109,14 @@ class Estimate(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """Between which numbers the elements of an output lie, however much precision was lost on the way to them.
-
-    Attributes
-    ----------
-    lowest, highest
-        Numbers that broadcast against the output, with the runs in front where they differ from run to run.
-    """
+    """Interval of the elements of an output, however much precision was lost; broadcasts, with the runs in front."""
 
     lowest: NDArray[Any]
     highest: NDArray[Any]
 
 
 class Elsewhere(NamedTuple):
-    """What is known of the elements of an output that are not sampled.
-
-    Attributes
-    ----------
-    lowest, highest
-        Between which numbers they lie, in a shape that broadcasts to that of the whole output.
-    left_open
-        Which of them may hold anything (same).
-    """
+    """Interval of the elements that are not sampled, but for `left_open` ones; broadcasts to the whole output."""
 
     lowest: NDArray[Any]
     highest: NDArray[Any]
@@ -168,24 +126,8 @@ class Elsewhere(NamedTuple):
 class Tolerance:
     """Values and tolerances of the outputs of one case, each computed when it is asked for.
 
-    Parameters
-    ----------
-    estimates
-        Output name to what gives its float64 value and, as the error, its tolerance.
-    vacuous
-        Output name to what gives the elements whose tolerance says nothing. They are held to their reach alone.
-    by_convention
-        Output name to the elements that a convention decides, which has alternatives to what the estimates give.
-    unowed
-        Output name to the elements that nobody owes, which may hold anything.
-    reach
-        Output name to what gives the reach of its elements; without one they need only be finite.
-
-    Attributes
-    ----------
-    place_of_values
-        The run whose error the values carry that answers are held against, which joins every tolerance; None where
-        they are certified.
+    `vacuous` elements, whose tolerance says nothing, must lie within their `reach` or be finite; `unowed` ones may hold
+    anything. `place_of_values` is the run whose error the expected values add to every tolerance; None if certified.
     """
 
     def __init__(
@@ -224,21 +166,21 @@ class Tolerance:
         return _of_run(self._vacuous[output](), run, rank)
 
     def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
-        """Return the elements of an output that are vacuous in a run or owed by nobody, or None for none."""
+        """Return the elements of an output that are vacuous in a run or expected of nobody, or None for none."""
         vacuous, unowed = self.vacuous(output, run), self.unowed.get(output)
         if vacuous is None or unowed is None:
             return unowed if vacuous is None else vacuous
         return vacuous | unowed
 
     def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
-        """Return between which numbers the elements of an output lie in a run that are not sampled; None where all are.
+        """Return the interval of the elements of an output that are not sampled; None where all are.
 
-        A bound of sampled elements knows it, whose estimates are of the sample alone (N,).
+        Only the bound of sampled elements knows it, whose estimates are of the sample alone (N,).
         """
         del output, run
 
     def reach(self, output: str, run: int = 0) -> Reach | None:
-        """Return between which numbers the elements of an output lie in a run, or None where they have no bounds."""
+        """Return the interval of the elements of an output in a run, or None where they have no bounds."""
         if output not in self._reach:
             return None
         rank = self.of(output).value.ndim
@@ -248,12 +190,12 @@ class Tolerance:
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
-    """Return what belongs to one run; errors of the tensor's own rank are shared by all."""
+    """Return the part of one run; errors of the tensor's own rank are shared by all."""
     return errors if errors.ndim == rank else errors[run]
 
 
 def given(**estimates: Estimate) -> dict[str, Callable[[], Estimate]]:
-    """Return estimates that are known already in the form in which they are asked for."""
+    """Return known estimates as functions without arguments, as `Tolerance` takes them."""
     return {name: partial(identity, estimate) for name, estimate in estimates.items()}
 
 

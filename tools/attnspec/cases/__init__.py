@@ -1,4 +1,4 @@
-"""Cases: what one is, how its file is written, how it is read and trusted, how some are selected."""
+"""Cases: the record, the file, reading with trust or checks, and selecting."""
 
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUFFIX = ".cases"
-"""What the name of a bundle ends with, behind that of its profile."""
+"""Suffix of the name of a bundle, behind that of its profile."""
 
 _END = b"\n}\n"
 """Where a file ends: all lines of the canonical JSON are indented but for the first one and the last."""
@@ -26,13 +26,7 @@ _ID = re.compile(rb'^ "id": "([^"]+)"', re.MULTILINE)
 def bundled_ids(bundles: Sequence[Path], indexed: Iterable[str] | None = None) -> list[str]:
     """Return the id of every case in the bundles of a folder of golden files.
 
-    Parameters
-    ----------
-    bundles
-        The bundles.
-    indexed
-        The ids that an index names, where there is one. No bundle is read then: what an index names and a bundle
-        lacks is missed when the case is read.
+    With the ids of an index no bundle is read: a case that it names and a bundle lacks is missed when the case is read.
     """
     if indexed is None:
         return [case_id for bundle in bundles for case_id in _files_in(bundle)]
@@ -41,7 +35,7 @@ def bundled_ids(bundles: Sequence[Path], indexed: Iterable[str] | None = None) -
 
 
 def bundled_file(path: Path) -> bytes | None:
-    """Return the content of a case's file that stands in the bundle of its profile; None where there is none."""
+    """Return the content of a case's file from the bundle of its profile; None where there is none."""
     for profile in path.parents:
         bundle = profile.parent / f"{profile.name}{SUFFIX}"
         if bundle.is_file():

@@ -11,13 +11,7 @@ from typing import Any, cast
 
 
 def canonical_json(value: Any) -> str:
-    """Return the canonical text of `value`, which must hold only JSON types.
-
-    Raises
-    ------
-    ValueError
-        If a float in it is not finite.
-    """
+    """Return the canonical text of JSON types; raise `ValueError` for a float that is not finite."""
     return _text(value, "\n") + "\n"
 
 

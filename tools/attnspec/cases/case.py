@@ -21,17 +21,7 @@ FORMAT = 1
 
 
 class Rejection(NamedTuple):
-    """What a conforming implementation refuses, and why.
-
-    Attributes
-    ----------
-    reason
-        One sentence.
-    twin
-        Id of the valid case that differs only in what is wrong here.
-    convention
-        The declared convention under which it must be refused; None when everyone must refuse.
-    """
+    """Expected refusal: reason, id of the valid counterpart, convention that demands it (None: all must)."""
 
     reason: str
     counterpart: str
@@ -41,21 +31,10 @@ class Rejection(NamedTuple):
 class ChangedArgument(NamedTuple):
     """The argument with which a case is asked once more, changed alone; the first output must then change, too.
 
-    Results that are kept under a key that leaves out an argument are right for every case, unless another case differs
-    in that argument alone, and few do. What the call with the changed argument owes no fixture holds. It is known that
-    it is not what the case owes: whoever states a change sees to it that what is owed changes by so much that no right
-    output can stay the same in any dtype of the case.
-
-    A case changes one argument at most, so that the call before it is the case's own: some keep the last result alone.
-
-    Attributes
-    ----------
-    name
-        An input or an attribute that the case states.
-    value
-        What an attribute becomes: any value but the case's own. None also is one.
-    reversed
-        Whether it is an input, which becomes its own reverse along every axis; `value` then says nothing.
+    It shows results that are kept under a key that leaves an argument out. No fixture holds the new outputs: the change
+    must be so large that no right output can stay the same in any dtype of the case. One at most, so that the call
+    before it is the case's own: some keep the last result alone. An attribute becomes `value`, which may be None; an
+    input its own reverse along every axis.
     """
 
     name: str
@@ -64,12 +43,12 @@ class ChangedArgument(NamedTuple):
 
     @property
     def change(self) -> str:
-        """What the argument becomes, in words."""
+        """The changed argument in words."""
         return "its own reverse along every axis" if self.reversed else repr(self.value)
 
 
 class Case(NamedTuple):
-    """One golden fixture.
+    """One golden case.
 
     Attributes
     ----------
@@ -88,13 +67,13 @@ class Case(NamedTuple):
     dtypes
         Float dtypes in which it is offered; empty for a case without floats.
     inputs, attributes
-        What the implementation is called with. Inputs that are `generated` are drawn each time they are read.
+        The arguments of the call. Inputs that are `generated` are drawn each time they are read.
     expected
         Dtype (or ``all``) to output to certified values; None for a case that is refused or graded by properties.
         Elements outside a sample are NaN; of a thinned output, the sampled elements alone (N,).
     sample
         Output name to the flat indices, rising, of the elements that are stored, where not all are.
-    presentation
+    memory_order
         Input name to the memory layout in which it is handed over.
     rejects
         For a case that must be refused.
@@ -105,13 +84,13 @@ class Case(NamedTuple):
     conventions
         Names of the conventions to which the certified values are sensitive.
     printed
-        What the source document printed, as in the file.
+        The numbers that the source document printed, as in the file.
     thinned
-        Output name to the whole shape of an output of which the sampled elements alone are held, here and in all
-        that follows. All outputs of a case with generated inputs are thinned: whole, they would fill the memory.
+        Output name to the whole shape of an output that is held as its sampled elements alone, here and in all that
+        follows: all outputs of a case with generated inputs, which would fill the memory.
     is_certified
-        Whether what is expected is the exact result, rounded; the outputs of a drawn case are those of the reference
-        in float64, with its error.
+        Whether the expected values are exact results, rounded; those of a random case are the reference's in float64,
+        with its error.
     """
 
     id: str
@@ -139,7 +118,7 @@ class Case(NamedTuple):
 
     @property
     def generated(self) -> Mapping[str, Generated]:
-        """What makes each input that is generated, by name."""
+        """Generated inputs by name."""
         return generated_of(self.inputs)
 
     @property
@@ -171,19 +150,9 @@ def attributes_in(dtype: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Case:
-    """Read a case from its JSON, which is taken to follow the schema.
+    """Read a case from JSON that follows the schema; the kinds of numbers go unchecked where a digest has `vouched`.
 
-    Parameters
-    ----------
-    document
-        The JSON object.
-    vouched
-        Whether a digest vouches for the file, so that the kinds of its numbers need not be looked at.
-
-    Raises
-    ------
-    ValueError
-        If a tensor's data do not fill its shape or its sample; the message starts with the JSON pointer.
+    Raises `ValueError`, beginning with the JSON pointer, if a tensor's data do not fill its shape or its sample.
     """
     rejects = document.get("rejects")
     convention = rejects and rejects.get("convention")

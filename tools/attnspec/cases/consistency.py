@@ -1,4 +1,4 @@
-"""What a schema cannot say about a case file: its parts must fit each other and the table of operations."""
+"""Contradictions in a case file that no schema sees: its parts must fit each other and the table of operations."""
 
 from __future__ import annotations
 
@@ -12,24 +12,13 @@ if TYPE_CHECKING:
 
 
 class _Stored(NamedTuple):
-    """What a document says of a tensor before its numbers are read."""
+    """Dtype that a document gives a tensor, before its numbers are read."""
 
     dtype: str
 
 
 def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the JSON pointer and the sentence of the first contradiction in a case that follows the schema.
-
-    Parameters
-    ----------
-    document
-        The whole JSON document of one case.
-
-    Returns
-    -------
-    tuple of str, or None
-        None when everything fits.
-    """
+    """Return the JSON pointer and a sentence on the first contradiction in a case that follows the schema, or None."""
     operation = OPERATIONS.get(document["operation"])
     if operation is None:
         return "/operation", f"there is no operation {document['operation']!r}; there are {', '.join(OPERATIONS)}"
@@ -54,7 +43,7 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _of_generated(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return what is asked of a case with generated inputs that cannot be had: such inputs are never held whole."""
+    """Return the first thing that a case with generated inputs cannot have: such inputs are never held whole."""
     generated = [name for name, tensor in document["inputs"].items() if "generator" in tensor]
     if not generated:
         return None
@@ -128,7 +117,7 @@ def _of_memory_order(inputs: Mapping[str, Any], memory_order: Mapping[str, str])
 
 
 def _beside(tensor: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what tensors that lie side by side along the last axis have in common."""
+    """Return the dtype and all axes but the last: tensors side by side along the last axis have them in common."""
     return tensor.get("dtype"), *tensor["shape"][:-1]
 
 
@@ -142,7 +131,7 @@ def _parts_at(data: Any, depth: int) -> Iterator[Any]:
 
 
 def _is_repeated(data: Any) -> bool:
-    """Tell whether data have several entries along the first axis, all of them equal."""
+    """Return whether data have several entries along the first axis, all of them equal."""
     if not isinstance(data, list):
         return False
     entries = cast("list[Any]", data)

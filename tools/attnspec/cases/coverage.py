@@ -1,4 +1,4 @@
-"""What the cases hold, read from the cases themselves: each factor's levels, and which levels of two factors meet.
+"""Coverage, read from the cases themselves: each factor's levels, and which levels of two factors meet.
 
 The factors of an operation follow from its contract: every optional input, in which memory layout each input lies,
 every attribute, every axis, and the class of its numbers. Nothing is asked of the recipes that made a case.
@@ -34,15 +34,7 @@ LARGE = 16
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the cases of one operation hold; nothing, if nothing is said.
-
-    Attributes
-    ----------
-    levels
-        Factor to level to the number of cases.
-    pairs
-        Two levels of two factors to the number of cases.
-    """
+    """Number of cases of one operation at each level of each factor, and at each two levels of two factors."""
 
     levels: Mapping[str, Counter[str]] = field(default_factory=dict[str, "Counter[str]"])
     pairs: Counter[tuple[Level, Level]] = field(default_factory=Counter["tuple[Level, Level]"])
@@ -107,7 +99,7 @@ def factors_of(case: Case) -> dict[str, str]:
 
 
 def extent(length: int) -> str:
-    """Name the class of a length: what kernels may treat as its like."""
+    """Return the class of a length: those that kernels may treat alike."""
     if length in _WIDTHS or length in _TILES or length < 2:
         return str(length)
     if length < LARGE:
@@ -121,7 +113,7 @@ def _is_large(level: str) -> bool:
 
 
 def attribute_level(value: Any, *, stated: bool) -> str:
-    """Name the class of an attribute's value."""
+    """Return the class of an attribute's value."""
     if not stated:
         return "not stated"
     if value is None or isinstance(value, bool | str):
@@ -135,7 +127,7 @@ def attribute_level(value: Any, *, stated: bool) -> str:
 
 
 def numbers_of(inputs: Mapping[str, NDArray[Any]]) -> str:
-    """Name the narrowest dtype that holds the floats of a case, and whether some are not finite."""
+    """Return the narrowest dtype that holds the floats of a case, or that some are not finite."""
     floats = [array.ravel() for array in inputs.values() if array.dtype.kind == "f"]
     numbers = np.concatenate(floats) if floats else np.zeros(0)
     if np.isnan(numbers).any() or np.isposinf(numbers).any():

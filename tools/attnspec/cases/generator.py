@@ -54,28 +54,14 @@ def hashed_counters(base: int, first: int, count: int) -> NDArray[np.uint64]:
 def bell(base: int, first: int, count: int, *, bits: int) -> NDArray[np.int64]:
     """Return sums of four fields of hashed counters, less their mean: whole numbers spread like a bell around 0.
 
-    Parameters
-    ----------
-    base
-        The state that the counters are added to.
-    first, count
-        The first counter, and how many there are.
-    bits
-        Width of a field, at most 14. The numbers lie between plus and minus ``2 * (2**bits - 1)``.
+    The counters begin at `first` and are added to the state `base`; a field is at most 14 bits wide. The numbers lie
+    between plus and minus ``2 * (2**bits - 1)``.
     """
     return bell_of(hashed_counters(base, first, count), bits=bits)
 
 
 def bell_of(words: NDArray[np.uint64], *, bits: int) -> NDArray[np.int64]:
-    """Return what `bell` makes of words, in their place.
-
-    Parameters
-    ----------
-    words
-        Words, which are overwritten.
-    bits
-        As for `bell`.
-    """
+    """Return what `bell` makes of 64-bit words, which are overwritten."""
     hashed = words
     shifted = np.empty_like(hashed)
     largest = (1 << bits) - 1

@@ -1,4 +1,4 @@
-"""What a case means: everything in it that can change a verdict, as one digest."""
+"""Meaning of a case: everything in it that can change a verdict, as one digest."""
 
 from __future__ import annotations
 
@@ -31,14 +31,9 @@ _DIGITS = 16
 
 
 def meaning_digest(document: Mapping[str, Any]) -> str:
-    """Return the first 16 hex digits of the SHA-256 of what a case asks; prose can change without changing it.
+    """Return the first 16 hex digits of the SHA-256 of a case as JSON, without its prose.
 
     Nobody attacks this digest: it is there for changes that happen by accident, and one line a case is easy to review.
-
-    Parameters
-    ----------
-    document
-        The case as JSON.
     """
     meaning = {name: document[name] for name in _MEANING if name in document}
     if "rejects" in document:
@@ -47,12 +42,6 @@ def meaning_digest(document: Mapping[str, Any]) -> str:
 
 
 def present_stamps(folder: Path) -> dict[str, Stamp]:
-    """Return id to revision and meaning of every case of a golden folder, as it is now.
-
-    Raises
-    ------
-    FixtureError
-        If the folder and its index do not name the same cases.
-    """
+    """Return id to revision and meaning of every case of a golden folder; raise `FixtureError` if its index differs."""
     documents = {case_id: json.loads(file_content(folder / f"{case_id}.json")) for case_id in read_index(folder)}
     return {case_id: Stamp(document["revision"], meaning_digest(document)) for case_id, document in documents.items()}

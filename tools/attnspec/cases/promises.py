@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 def broken_promises(folder: Path) -> tuple[str, ...]:
     """Return a sentence for each released id that changed its meaning unseen, vanished, or came back.
 
-    Raises
-    ------
-    FixtureError
-        If a record or the index is damaged.
+    Raises `FixtureError` if a record or the index is damaged.
     """
     since, now, retired = read_released(folder), present_stamps(folder), read_retired(folder)
     found: list[str] = []

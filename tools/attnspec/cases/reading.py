@@ -39,18 +39,9 @@ RECORDS = (INDEX, RELEASED, RETIRED, SMOKE)
 
 @dataclass(frozen=True)
 class Suite:
-    """The cases of one golden folder that a run is about.
+    """The selected cases of a golden folder, by id in order, and their valid counterparts that are not selected.
 
-    Attributes
-    ----------
-    folder
-        Where the files lie.
-    digest
-        SHA-256 over the ids, revisions and digests of all cases of the folder, selected or not.
-    cases
-        The selected cases, by id, in the order of their ids.
-    twins
-        Valid twins of selected cases that are not selected themselves, by id.
+    The digest is the SHA-256 over the ids, revisions and digests of all cases of the folder, selected or not.
     """
 
     folder: Path
@@ -60,39 +51,17 @@ class Suite:
 
 
 def suite_of(cases: Iterable[Case]) -> Suite:
-    """Return cases that come from no folder as a suite.
-
-    Parameters
-    ----------
-    cases
-        The cases, none of which has a twin.
-    """
+    """Return cases that come from no folder as a suite, without valid counterparts."""
     return Suite(Path(), "", {case.id: case for case in cases}, {})
 
 
 def load_suite(
     folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = (), whole: bool = False
 ) -> Suite:
-    """Read the cases of a golden folder.
+    """Read the cases of a golden folder (None: the shipped one), by profile and shell pattern; all if these are empty.
 
-    Parameters
-    ----------
-    folder
-        A folder of golden files; the shipped one if None. Without an ``index.json`` every file in it is checked
-        against the schema.
-    profiles
-        Keep only cases of these profiles; all if empty. The cases of ``smoke`` are those that ``smoke.json`` names.
-    select
-        Keep only cases whose id matches one of these shell patterns; all if empty.
-    whole
-        Whether cases are kept, too, that are run on request alone although nothing here asks for them.
-
-    Raises
-    ------
-    FixtureError
-        If a file is damaged; the message names the file and, where there is one, the JSON pointer.
-    UsageError
-        If a profile is unknown or a pattern matches nothing.
+    Those run on request alone are left out unless asked for, or `whole`. Raises `FixtureError`, naming file and JSON
+    pointer, for damage, and `UsageError` for an unknown profile or a pattern without a match.
     """
     folder = GOLDEN_FOLDER if folder is None else folder
     entries = read_index(folder)
@@ -120,10 +89,7 @@ def load_suite(
 def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
     """Return id to ``{"revision", "sha256"}`` for every case of a folder.
 
-    Raises
-    ------
-    FixtureError
-        If the folder holds no cases, or files and index do not name the same ids.
+    Raises `FixtureError` if the folder holds no cases, or files and index do not name the same ids.
     """
     if not folder.is_dir():
         raise FixtureError(f"There is no folder of golden files at {folder}.")
@@ -167,15 +133,7 @@ def suite_digest(entries: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ids of the cases of the profile ``smoke``.
-
-    Raises
-    ------
-    UsageError
-        If the folder has no such profile.
-    FixtureError
-        If its file is damaged, or names a case that does not exist.
-    """
+    """Return the ids of the profile ``smoke``; raise `UsageError` if there is none, `FixtureError` if it is damaged."""
     path = folder / SMOKE
     if not path.exists():
         raise UsageError(f"{folder} has no profile {SMOKE_PROFILE!r}: there is no file {SMOKE} in it.")
@@ -201,21 +159,9 @@ def smoke_text(ids: Sequence[str]) -> str:
 def select_ids(
     ids: Iterable[str], *, profiles: Sequence[str] = (), select: Sequence[str] = (), smoke: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the ids that are in one of `profiles` and match one of the patterns, sorted.
+    """Return the ids, sorted, that are in one of `profiles` and match one of the patterns; all where these are empty.
 
-    Parameters
-    ----------
-    ids
-        Ids to choose from.
-    profiles, select
-        Profiles and shell patterns; everything if empty.
-    smoke
-        Ids of the cases of the profile ``smoke``; there is no such profile if empty.
-
-    Raises
-    ------
-    UsageError
-        If a profile does not exist or a pattern matches no id.
+    `smoke` has the ids of that profile; empty for none. Raises `UsageError` for a profile or a pattern without any id.
     """
     ids = sorted(ids)
     known = sorted({case_id.split("/", 1)[0] for case_id in ids} | ({SMOKE_PROFILE} if smoke else set()))
@@ -223,7 +169,7 @@ def select_ids(
         check_profile(profile, known)
     if profiles:
         ids = [case_id for case_id in ids if case_id.split("/", 1)[0] in profiles or case_id in smoke]
-    # Who names hundreds of cases names them one by one: an id is looked up, not matched against all others.
+    # Hundreds of cases are named one by one: an id is looked up, not matched against all others.
     named = set(ids).intersection(select)
     patterns = [pattern for pattern in select if pattern not in named]
     for pattern in patterns:
@@ -256,10 +202,7 @@ def near(name: str, known: Iterable[str]) -> str:
 def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
     """Read one JSON file with every check: syntax, duplicate keys, schema, tensor shapes, contradictions.
 
-    Raises
-    ------
-    FixtureError
-        If anything is wrong with it; the message names the file and the JSON pointer.
+    Raises `FixtureError`, naming the file and the JSON pointer.
     """
     document = _parse(path, file_content(path))
     check_against_schema(path, document, kind)
@@ -347,13 +290,7 @@ def _to_case(path: Path, document: Mapping[str, Any]) -> Case:
 
 
 def file_content(path: Path) -> bytes:
-    """Return what a golden file holds, or would hold where its profile is one bundle.
-
-    Raises
-    ------
-    FixtureError
-        If it cannot be read.
-    """
+    """Return the bytes of a golden file, or of its part of the bundle; raise `FixtureError` if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -409,7 +346,7 @@ def _entry_of_unindexed(path: Path) -> dict[str, Any]:
 
 
 def _explain_stranger(folder: Path, path: Path, entries: Mapping[str, Any]) -> None:
-    """Raise for a file that the index does not name, with the reason that helps most."""
+    """Raise `FixtureError` for a file that the index does not name, with the reason that helps most."""
     document = check_file(path)
     if document["id"] in entries:
         raise FixtureError(

@@ -1,4 +1,4 @@
-"""The two records beside the index: what was released, and what was retired."""
+"""The two records beside the index: released cases, and retired ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What was released of one case: its revision, and the digest of its meaning."""
+    """Stamp of one released case: its revision, and the digest of its meaning."""
 
     revision: int
     meaning: str
@@ -22,17 +22,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Released:
-    """The last release.
-
-    Attributes
-    ----------
-    release
-        Its version; None before the first.
-    cases
-        Id to what was released.
-    retired
-        The ids that had been retired by then; they stay retired.
-    """
+    """The last release: version (None before the first), id to stamp, and the ids retired by then, which stay so."""
 
     release: str | None = None
     cases: Mapping[str, Stamp] = field(default_factory=dict[str, Stamp])
@@ -41,17 +31,7 @@ class Released:
 
 @dataclass(frozen=True)
 class Tombstone:
-    """What is left of a case that was taken out of the suite.
-
-    Attributes
-    ----------
-    revision
-        Its last revision.
-    release
-        The version from which on it is gone.
-    reason
-        Why.
-    """
+    """Record of a case that was taken out of the suite: last revision, version from which on it is gone, reason."""
 
     revision: int
     release: str
@@ -59,13 +39,7 @@ class Tombstone:
 
 
 def read_released(folder: Path) -> Released:
-    """Read ``released.json`` of a golden folder; without one, nothing has been released.
-
-    Raises
-    ------
-    FixtureError
-        If it is damaged.
-    """
+    """Read ``released.json``; empty where there is none. Raise `FixtureError` if it is damaged."""
     path = folder / RELEASED
     if not path.exists():
         return Released()
@@ -78,13 +52,7 @@ def read_released(folder: Path) -> Released:
 
 
 def read_retired(folder: Path) -> dict[str, Tombstone]:
-    """Read ``retired.json`` of a golden folder, id to tombstone; without one, nothing has been retired.
-
-    Raises
-    ------
-    FixtureError
-        If it is damaged.
-    """
+    """Read ``retired.json``, id to tombstone; empty where there is none. Raise `FixtureError` if it is damaged."""
     path = folder / RETIRED
     if not path.exists():
         return {}

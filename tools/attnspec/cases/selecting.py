@@ -17,30 +17,18 @@ if TYPE_CHECKING:
 
 
 def is_random(text: str) -> bool:
-    """Tell whether a text names a random case, or tries to."""
+    """Return whether a text names a random case, or tries to."""
     return text.startswith(tuple(RANDOM_CASES))
 
 
 def random_case(text: str) -> Case:
-    """Return the random case that a text names.
-
-    Raises
-    ------
-    UsageError
-        If it names none; the message quotes it, and says what is wrong.
-    """
+    """Return the random case that a text names; raise `UsageError`, quoting the text, if it names none."""
     (place,) = (place for beginning, place in RANDOM_CASES.items() if text.startswith(beginning))
     return loaded(place)(text)
 
 
 def suite_of_random(cases: Iterable[Case]) -> Suite:
-    """Return random cases as a suite, with the valid twins of those that must be refused.
-
-    Parameters
-    ----------
-    cases
-        What was made of texts.
-    """
+    """Return random cases as a suite, with the valid counterparts of those that must be refused."""
     suite = suite_of(cases)
     counterparts = dict.fromkeys(case.rejects.counterpart for case in suite.cases.values() if case.rejects is not None)
     return replace(
@@ -54,20 +42,7 @@ def suite_of_random(cases: Iterable[Case]) -> Suite:
 def load_selected(
     folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = (), whole: bool = False
 ) -> Suite:
-    """Read golden cases, and make the random ones that are named.
-
-    Parameters
-    ----------
-    folder, profiles, select, whole
-        As `load_suite` takes them; a text of `select` may name a random case.
-
-    Raises
-    ------
-    FixtureError
-        If a golden file is damaged.
-    UsageError
-        If a profile is unknown, a pattern matches nothing, or a text names no random case.
-    """
+    """Read golden cases as `load_suite` does, and make the random ones that texts of `select` name; raises the same."""
     patterns = [text for text in select if not is_random(text)]
     random = suite_of_random(random_case(text) for text in select if is_random(text))
     if not random.cases:

@@ -26,43 +26,21 @@ GENERATORS = (BELL,)
 """Every generator, by its id."""
 
 _BLOCK = 1 << 16
-"""Elements that are drawn together: their words fit into a processor's own memory."""
+"""Elements that are drawn together: their words fit into a processor's cache."""
 
 
 class Rise(NamedTuple):
-    """The first feature of every token is the number of its step less that of the last one, times a unit.
-
-    Attributes
-    ----------
-    tokens
-        How many tokens a step has.
-    unit
-        How much it rises from one step to the next.
-    """
+    """First feature of a token: the number of its step, of so many tokens, less that of the last step, times a unit."""
 
     tokens: int
     unit: float
 
 
 class Generated(NamedTuple):
-    """A tensor that a generator makes, row by row of its last axis.
+    """A tensor (..., tokens, features) that a generator draws from a seed text, row by row of its last axis.
 
-    Attributes
-    ----------
-    generator
-        Id of the generator: `BELL`.
-    seed
-        The text that it draws by.
-    shape
-        Shape of the tensor, of at least two axes: (..., tokens, features).
-    bits, unit
-        Width of the fields that are summed, and what the whole numbers are multiplied by.
-    first
-        What the first feature of every token is instead; None where it is drawn like the others.
-    rise
-        How the first feature of a token rises with its place instead; None where it does not.
-    sha256
-        Digest of the elements in float32, little-endian, in C order; empty where it is not known yet.
+    Fields of `bits` bits are summed, and multiplied by `unit`; `first` or `rise` replaces the first feature of every
+    token. `sha256` is over the elements in float32, little-endian, in C order; empty where it is not known yet.
     """
 
     generator: str
@@ -90,13 +68,7 @@ class Generated(NamedTuple):
         return drawn
 
     def whole(self, dtype: str = "float64") -> NDArray[Any]:
-        """Draw the whole tensor, and hold it against its digest.
-
-        Raises
-        ------
-        FixtureError
-            If it is not what the digest says: the generator does not work as it should on this machine.
-        """
+        """Draw the whole tensor; raise `FixtureError` where the digest shows that the generator fails here."""
         if not self.sha256:
             return self.rows(0, self.size // max(self.shape[-1], 1), dtype).reshape(self.shape)
         drawn = np.empty(self.shape, numpy_dtype(dtype))
@@ -155,15 +127,7 @@ class Generated(NamedTuple):
 
 
 class Inputs(Mapping[str, "NDArray[Any]"]):
-    """The inputs of a case of which some are generated: these are drawn anew, in float64, each time they are read.
-
-    Parameters
-    ----------
-    given
-        Input name to the array that the file holds.
-    generated
-        Input name to what makes it.
-    """
+    """The inputs of a case of which some are generated: these are drawn anew, in float64, each time they are read."""
 
     def __init__(self, given: Mapping[str, NDArray[Any]], generated: Mapping[str, Generated]) -> None:
         self.given = given
@@ -183,18 +147,12 @@ class Inputs(Mapping[str, "NDArray[Any]"]):
         return len(self.generated) + len(self.given)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is an input of that name, without drawing it."""
+        """Return whether there is an input of that name, without drawing it."""
         return name in self.generated or name in self.given
 
 
 def generated_from_json(tensor: Mapping[str, Any]) -> Generated:
-    """Read a generated tensor from the JSON that stands for it.
-
-    Raises
-    ------
-    ValueError
-        If there is no such generator.
-    """
+    """Read a generated tensor from the JSON that stands for it; raise `ValueError` if there is no such generator."""
     if tensor["generator"] not in GENERATORS:
         raise ValueError(f"there is no generator {tensor['generator']!r}; there are {', '.join(GENERATORS)}")
     parameters = tensor["parameters"]
@@ -212,7 +170,7 @@ def generated_from_json(tensor: Mapping[str, Any]) -> Generated:
 
 
 def generated_of(inputs: Mapping[str, NDArray[Any]]) -> Mapping[str, Generated]:
-    """Return input name to what makes it, for the inputs that are generated."""
+    """Return input name to `Generated`, for the inputs that are generated."""
     return inputs.generated if isinstance(inputs, Inputs) else {}
 
 
@@ -225,13 +183,7 @@ def shapes_of(inputs: Mapping[str, NDArray[Any]]) -> dict[str, tuple[int, ...]]:
 
 
 def in_run_dtype(inputs: Mapping[str, NDArray[Any]], dtype: str) -> dict[str, NDArray[Any]]:
-    """Return fresh arrays of all inputs in the dtype of a run; generated ones are drawn in it and held to their digest.
-
-    Raises
-    ------
-    FixtureError
-        If a generated input is not what its digest says.
-    """
+    """Return fresh arrays of all inputs in a run's dtype; raise `FixtureError` if a generated one belies its digest."""
     if not isinstance(inputs, Inputs):
         return {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
     drawn = {name: tensor.whole(dtype) for name, tensor in inputs.generated.items()}
@@ -247,29 +199,10 @@ _JSON_NAMES = {float: "fraction", int: "integer", str: "string", bool: "true or 
 def tensor_from_json(
     tensor: Mapping[str, Any], sample: NDArray[np.int64] | None = None, *, vouched: bool = False, thinned: bool = False
 ) -> NDArray[Any]:
-    """Read a tensor.
+    """Read a tensor, or raise `ValueError` where its data do not fill its shape or are of another kind than its dtype.
 
-    Parameters
-    ----------
-    tensor
-        The JSON object; non-finite numbers are the strings ``"inf"``, ``"-inf"`` and ``"nan"``.
-    sample
-        Flat indices, rising, of the elements that the data hold, in their order; all elements if None.
-    vouched
-        Whether a digest vouches for the file, so that the kinds of its numbers need not be looked at.
-    thinned
-        Whether the sampled elements alone are wanted, because the whole tensor would fill the memory.
-
-    Returns
-    -------
-    ndarray
-        Array of the stated dtype and shape. Elements outside a sample are NaN, or 0 where the dtype has none. Of a
-        thinned tensor, the sampled elements (N,).
-
-    Raises
-    ------
-    ValueError
-        If the data do not fill the shape, are of another kind than the dtype says, or hold a number that it lacks.
+    `sample` has the flat indices, rising, of the elements in the data (None: all): others are NaN, or 0 where the dtype
+    has none; `thinned` gives the sample alone (N,). A digest may have `vouched` for the kinds of numbers.
     """
     shape, dtype, data = tuple(tensor["shape"]), tensor["dtype"], tensor["data"]
     for kind in () if vouched else _kinds(data):
@@ -315,7 +248,7 @@ def _narrowed(numbers: NDArray[np.float64], dtype: str) -> NDArray[Any]:
 
 
 def _check_sample(values: NDArray[Any], shape: tuple[int, ...], sample: NDArray[np.int64]) -> None:
-    """Raise `ValueError` where sampled values do not fit their places."""
+    """Raise `ValueError` where sampled values do not fit their indices."""
     if values.shape != sample.shape:
         raise ValueError(f"the data hold {values.size} numbers, but the sample has {sample.size} indices")
     size = math.prod(shape)
@@ -324,7 +257,7 @@ def _check_sample(values: NDArray[Any], shape: tuple[int, ...], sample: NDArray[
 
 
 def _spread(values: NDArray[Any], shape: tuple[int, ...], sample: NDArray[np.int64]) -> NDArray[Any]:
-    """Return an array of the whole shape that holds sampled values in their places."""
+    """Return an array of the whole shape that holds sampled values at their indices."""
     whole = np.full(math.prod(shape), np.nan if values.dtype.kind == "f" else 0, dtype=values.dtype)
     whole[sample] = values
     return whole.reshape(shape)

@@ -47,27 +47,26 @@ IN_LAYOUT: Mapping[str, Mapping[str, Operation]] = {
 LAYOUT_SETTINGS: Mapping[str, Mapping[str, bool]] = {
     layout: settings for contract in _CONTRACTS for layout, settings in getattr(contract, "LAYOUT_SETTINGS", {}).items()
 }
-"""Layout to what may be said of it, each with whether it is said with a number; else it is a word alone."""
+"""Layout to its settings, each with whether it takes a number; else it is a word alone."""
 
 CLAUSES_OF_LAYOUTS: Mapping[str, tuple[str, ...]] = {
     beginning: layouts
     for contract in _CONTRACTS
     for beginning, layouts in getattr(contract, "CLAUSES_OF_LAYOUTS", {}).items()
 }
-"""How the ids of clauses begin that are asked in some layouts alone, to these layouts."""
+"""Beginning of the ids of clauses that apply in some layouts alone, to these layouts."""
 
 CLAUSES_IN_PLACE: Mapping[str, Mapping[str, str]] = {
     layout: in_place
     for contract in _CONTRACTS
     for layout, in_place in getattr(contract, "CLAUSES_IN_PLACE", {}).items()
 }
-"""Layout to the clauses about arguments that it has not, or has in another form, each with the one that says the same
-there."""
+"""Layout to clauses about arguments that it has not, or in another form, each with the one that says the same there."""
 
 CAPABILITIES: Mapping[str, str] = {
     word: sentence for contract in _CONTRACTS for word, sentence in getattr(contract, "CAPABILITIES", {}).items()
 }
-"""What an implementation may lack, each with a sentence that says what it is; families may share one."""
+"""Capability that an implementation may lack, to a sentence about it; families may share one."""
 
 PROFILES: Mapping[str, str] = {
     profile: sentence for contract in _CONTRACTS for profile, sentence in contract.PROFILES.items()
@@ -80,7 +79,7 @@ ON_REQUEST: tuple[str, ...] = tuple(
 """The profiles whose cases are run only where they are asked for, because they take minutes."""
 
 EXAMPLES: Examples = _CONTRACTS[0].EXAMPLES
-"""What help and messages take as examples: the first family is the one that everybody knows."""
+"""Examples in help and messages: of the first family, which everybody knows."""
 
 TITLES: Mapping[str, str] = dict(zip(FAMILIES, (contract.TITLE for contract in _CONTRACTS), strict=True))
-"""What each family is called in a sentence."""
+"""Family to its name in a sentence."""

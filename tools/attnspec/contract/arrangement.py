@@ -1,11 +1,8 @@
-"""Arrangements: how the axes of tensors go from the contract to an implementation whose tensors have others.
+"""Arrangements: how the axes of tensors go from the contract to an implementation of another layout.
 
-The notation has one letter an axis: ``"bhse->bshe"`` moves axes, ``"bhse->hse"`` drops the batch axis, so that the
-implementation is called once for each batch entry, ``"o->o1"`` adds an axis of length 1. Inputs go from left to right,
-outputs from right to left.
-
-A layout whose tensors are no permutations of the contract's answers with a `Repacked` instead: other arguments, and a
-function that puts the outputs back.
+One letter is an axis: ``"bhse->bshe"`` moves axes, ``"bhse->hse"`` drops the batch axis (one call for each entry),
+``"o->o1"`` adds an axis of length 1. Inputs go from left to right, outputs from right to left. A layout whose tensors
+are no permutations answers with a `Repacked`: other arguments, and a function that restores the outputs.
 """
 
 from __future__ import annotations
@@ -25,14 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of one tensor, in the contract and in a layout.
+    """Axes of one tensor, a letter each: in the contract, those that the layout lacks first, and in the layout.
 
-    Attributes
-    ----------
-    contract
-        A letter for each axis of the contract's tensor; the axes that the layout does not know come first.
-    layout
-        The axes that the implementation sees; "1" is an axis of length 1 that the contract does not have.
+    "1" is an axis of length 1 that the contract does not have.
     """
 
     contract: str
@@ -55,15 +47,7 @@ class Axes:
         return Axes(contract, "".join(letter for letter in self.layout if letter in contract))
 
     def to_layout(self, array: NDArray[Any], entry: Mapping[str, int]) -> NDArray[Any]:
-        """Return the part of an input that one call sees, as a view.
-
-        Parameters
-        ----------
-        array
-            The contract's tensor.
-        entry
-            For each axis that the layout lacks, the index that this call is about.
-        """
+        """Return the part of an input that one call sees, as a view; `entry` is the index along each dropped axis."""
         # An axis of length 1 broadcasts, so every call sees its one entry.
         index = tuple(
             min(entry[letter], length - 1) if letter in entry and letter not in self.layout else slice(None)
@@ -86,15 +70,9 @@ class Axes:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How one request is put to an implementation of another layout.
+    """Axes of the tensors of a request in another layout, and the attributes to pass (None: those of the request).
 
-    Attributes
-    ----------
-    tensors
-        Axes of inputs and outputs by name; any other input is passed to every call as it is, and any other
-        output is put together from the calls as they gave it.
-    attributes
-        The attributes to pass instead of the request's, or None for those of the request.
+    Inputs without axes go to every call as they are; outputs without axes are put together from the calls as they came.
     """
 
     tensors: Mapping[str, Axes]
@@ -103,15 +81,10 @@ class Arrangement:
 
 @dataclass(frozen=True)
 class Repacked:
-    """How one request is put with other arguments than the contract's, in one call.
+    """A request with other arguments than the contract's, in one call.
 
-    Attributes
-    ----------
-    inputs, attributes
-        What the implementation is called with.
-    restore
-        Gives the outputs in the contract's shapes, from those that came back by name; or a sentence that says why
-        they are no outputs of the layout.
+    `restore` gives the outputs in the contract's shapes, from those that came back by name; or a sentence that says why
+    they are no outputs of the layout.
     """
 
     inputs: Mapping[str, NDArray[Any]]
@@ -120,16 +93,10 @@ class Repacked:
 
 
 class Circumstances(NamedTuple):
-    """What a layout is told beside a request.
+    """Facts that a layout may go by beside a request.
 
-    Attributes
-    ----------
-    settings
-        What was said of the layout: setting to its number as it was written, or to nothing.
-    conventions
-        Every convention's choice for the run; empty where the normative ones hold.
-    before
-        How often the same was asked before. What does not matter may be another thing each time.
+    `settings` has the numbers as they were written (empty for a word alone); `conventions` is empty where the normative
+    ones hold; `before` counts earlier calls with the same: values that do not matter may differ each time.
     """
 
     settings: Mapping[str, str] = MappingProxyType({})

@@ -410,7 +410,7 @@ OPERATIONS = (
 
 
 def _laid_out(*takes: Input) -> Operation:
-    """Return attention with other tensors, and those of its own that are given in each layout."""
+    """Return attention with the tensors of a layout, beside those of its own that every layout has."""
     attention = next(operation for operation in OPERATIONS if operation.name == "scaled_dot_product_attention")
     everywhere = ("mask", "sinks", "alibi_slopes")
     kept = [tensor for tensor in attention.takes if tensor.name in everywhere]
@@ -451,4 +451,4 @@ IN_LAYOUT = {
     "paged_csr": (_in_pages(*_LIST, heads_first=False),),
     "paged_csr_heads_first": (_in_pages(*_LIST, heads_first=True),),
 }
-"""What attention takes and gives in the layouts in which its tensors are others."""
+"""Attention with the arguments and outputs that it has in the layouts in which its tensors are others."""

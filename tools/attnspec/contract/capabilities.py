@@ -1,8 +1,7 @@
-"""Capabilities: what an implementation may say that it does not offer.
+"""Capabilities that an implementation may say that it does not offer.
 
-A capability is a word of a family (:data:`attnspec.contract.CAPABILITIES`), the name of an argument, or an argument
-with one of its values, as ``argument=value``. Which of them a case needs, its family
-says: :func:`attnspec.families.lookup.needed`.
+A capability is a word of a family (:data:`attnspec.contract.CAPABILITIES`), the name of an argument, or
+``argument=value``. The family knows those that a case needs: :func:`attnspec.families.lookup.needed`.
 """
 
 from __future__ import annotations
@@ -28,27 +27,19 @@ _OPTIONAL = tuple(
 
 
 def is_capability(word: str) -> bool:
-    """Tell whether a word is a capability, or the name of an argument that a case may leave out."""
+    """Return whether a word is a capability, or the name of an argument that a case may leave out."""
     return word in CAPABILITIES or word in _OPTIONAL
 
 
 def can_be_missing(word: str) -> bool:
-    """Tell whether a word is what an implementation may be without: a capability, or an argument with a value."""
+    """Return whether an implementation may be without a word: a capability, or an argument with a value."""
     argument, sign, _ = word.partition("=")
     with_value = bool(sign) and any(argument in operation.attributes for operation in OPERATIONS.values())
     return with_value or is_capability(word)
 
 
 def check(without: Sequence[str], *, said_by: str) -> None:
-    """Raise `UsageError` for a capability that there is not.
-
-    Parameters
-    ----------
-    without
-        The capabilities that are not offered.
-    said_by
-        Who said so, for the message.
-    """
+    """Raise `UsageError`, naming `said_by`, for a word that is no capability."""
     for word in without:
         if can_be_missing(word):
             continue

@@ -1,4 +1,4 @@
-"""What a convention is: a matter in which good libraries differ."""
+"""Conventions: matters in which good libraries differ."""
 
 from __future__ import annotations
 
@@ -7,23 +7,12 @@ from enum import Enum, auto
 
 
 class Settles(Enum):
-    """What a convention settles, which says where the harness reads it.
+    """Subject of a convention, by which the harness knows where to read it.
 
-    Attributes
-    ----------
-    RESULTS
-        What is owed; the family says how.
-    REFUSALS
-        Which inputs must be refused.
-    INNER_PRECISION
-        In which dtype float64 is computed inside; the choices but the first are dtypes.
-    ROUNDINGS
-        Whether half precision is rounded between phases; the choice that is not normative rounds at the end alone.
-    ATTRIBUTE
-        Which values of the attribute of its name are offered. An implementation with one value alone does not take
-        the attribute.
-    LIFETIME
-        How long outputs hold; by the choice that is not normative, until the next call.
+    RESULTS: expected values, by the family. REFUSALS: inputs that must be refused. INNER_PRECISION: the dtype in which
+    float64 is computed; the choices but the first are dtypes. ROUNDINGS: half precision rounds between phases, or, if
+    not normative, at the end alone. ATTRIBUTE: values of the attribute of its name that are offered; with one value
+    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call.
     """
 
     RESULTS = auto()
@@ -36,7 +25,7 @@ class Settles(Enum):
 
 @dataclass(frozen=True)
 class Convention:
-    """One convention.
+    """A matter in which good libraries differ.
 
     Attributes
     ----------
@@ -45,14 +34,14 @@ class Convention:
     choices
         Its choices; the first one is normative.
     settles
-        What it settles.
+        Its subject.
     sentence
-        What it settles, in words, the choices in their order: the end of a sentence.
+        Its subject and its choices, in their order, in words: the end of a sentence.
     decision
         The record in ``spec/decisions`` that says why, without its suffix; None where there is none.
     is_about_nan
-        Whether it settles what becomes of NaN. Who refuses that must do so where an input holds NaN and a result would;
-        elsewhere to refuse is open.
+        Whether it settles what becomes of NaN. A refusal is then due where an input holds NaN and a result would;
+        elsewhere it is open.
     """
 
     name: str

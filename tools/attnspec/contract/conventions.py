@@ -1,9 +1,8 @@
 """The conventions in which good libraries differ, and what an implementation declares of them.
 
-The spec takes the first choice of each as normative. An implementation may declare another, for everything it does, or
-for one operation, and for one dtype or for the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``. The
-declaration that is qualified most wins. What is declared of an operation holds for its backward pass, too, where
-nothing is declared of that itself. Which conventions there are is for the families to say.
+The first choice of each is normative. Another may be declared in general, or for one operation, one dtype, or the cases
+that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declaration that is qualified most wins. One for an
+operation holds for its backward pass, too, unless that has its own.
 """
 
 from __future__ import annotations
@@ -29,18 +28,8 @@ _NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.i
 class Choices(dict[str, str]):
     """The choice of every convention for a run, by name.
 
-    Parameters
-    ----------
-    choices
-        Convention to its choice.
-
-    Attributes
-    ----------
-    departing
-        What conventions settle, to those of its conventions of which another choice than the normative one is made,
-        each with that choice.
-    inner_dtype
-        The dtype that float64 is computed in inside, where another than float64 is declared.
+    `departing` maps each subject of conventions to the choices that are not normative; `inner_dtype` is the dtype that
+    float64 is computed in inside, None for float64 itself.
     """
 
     def __init__(self, choices: Mapping[str, str]) -> None:
@@ -53,7 +42,7 @@ class Choices(dict[str, str]):
 
 
 class _Key(NamedTuple):
-    """What a declaration is about: an operation or all, a convention, and the dtypes and capabilities it is for."""
+    """Subject of a declaration: an operation or all, a convention, and the dtypes and capabilities that it is for."""
 
     operation: str
     name: str
@@ -73,15 +62,7 @@ def _read(key: str) -> _Key:
 
 
 def check(conventions: Mapping[str, str], *, said_by: str) -> None:
-    """Raise `UsageError` for a convention, a choice or a qualification that the spec does not know.
-
-    Parameters
-    ----------
-    conventions
-        Declared conventions, possibly qualified by an operation, and by dtypes and capabilities.
-    said_by
-        Who declared them, for the message.
-    """
+    """Raise `UsageError`, naming `said_by`, for a convention, choice or qualification that the spec does not know."""
     for key, choice in conventions.items():
         operation, name, where = _read(key)
         if operation and operation not in OPERATIONS:
@@ -109,16 +90,8 @@ def resolve(
 ) -> Choices:
     """Return the choice of every convention for one operation: that of the declaration which is qualified most.
 
-    What does not concern the operation stays normative, whatever is declared in general.
-
-    Parameters
-    ----------
-    conventions
-        Declared conventions, as `check` takes them.
-    operation
-        The operation.
-    dtype, needed
-        The dtype of a run, and the capabilities that its case needs; what is declared for others alone is left out.
+    Conventions that do not concern the operation stay normative. Declarations for another dtype than this one, or for
+    capabilities that are not among those `needed`, are left out.
     """
     resolved = dict(_NORMATIVE)
     of = "", OPERATIONS[operation].backward_of, operation  # from the farthest to the nearest
@@ -131,15 +104,7 @@ def resolve(
 
 
 def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
-    """Return what is declared of one operation: of it by name, or of all where the convention has a choice for it.
-
-    Parameters
-    ----------
-    conventions
-        Declared conventions, as `check` takes them.
-    operation
-        The operation.
-    """
+    """Return the declarations for one operation: by its name, or for all where the convention has a choice for it."""
     of, named = ("", OPERATIONS[operation].backward_of, operation), OPERATIONS[operation].conventions
     keys = {key: _read(key) for key in conventions}
     return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}

@@ -37,7 +37,7 @@ RUN_DTYPE = "run"
 """Stands in a case for the dtype of the run, as the value of an attribute that names a dtype."""
 
 ANY = "any"
-"""Stands in the place of a dtype for a case that has no float input and therefore runs once."""
+"""Stands for the dtype of a case that has no float input and therefore runs once."""
 
 
 _FLOAT64 = np.dtype(np.float64)
@@ -57,17 +57,17 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Tell whether `dtype` is a real floating-point dtype, bfloat16 included."""
+    """Return whether `dtype` is a real floating-point dtype, bfloat16 included."""
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
 def follows_run(array: NDArray[Any]) -> bool:
-    """Tell whether an input has the dtype of the run: what a case holds in float64. Any other dtype is its own."""
+    """Return whether an input has the dtype of the run: a case holds it in float64. Any other dtype is its own."""
     return array.dtype == _FLOAT64
 
 
 def own_dtype(array: NDArray[Any]) -> str | None:
-    """Return the dtype that an input of a case has in every run, where a reader must be told; None for any other."""
+    """Return the dtype that an input of a case has in every run, where a reader must see it; None for any other."""
     return array.dtype.name if array.dtype.name in (*QUANTIZED_DTYPES, "float32") else None
 
 

@@ -1,7 +1,7 @@
-"""What the harness asks of any implementation, and the answers that it may get.
+"""Requests that the harness makes of any implementation, and the answers that it may get.
 
-An :class:`Implementation` is the harness's own view of the software under test. In-process objects, processes
-in other languages and layout wrappers all give this one shape, so that the runner need not know which it has.
+An :class:`Implementation` is the harness's own view of the software under test: in-process objects, processes in other
+languages and layout wrappers have this one shape, so that the runner need not know which it has.
 """
 
 from __future__ import annotations
@@ -19,20 +19,8 @@ if TYPE_CHECKING:
 class Request(NamedTuple):
     """One call of one operation, with exactly the arguments that the case states.
 
-    Attributes
-    ----------
-    operation
-        Name of the operation.
-    dtype
-        The dtype of the run: ``float64``, ``float32``, ``float16`` or ``bfloat16``.
-    inputs
-        Tensors by name. Float tensors have the dtype of the run (bfloat16 by ml_dtypes).
-    attributes
-        Attributes by name, as plain Python values.
-    on_surplus
-        Is told, in a sentence, when more than the answer is found to have come; that may be long after the answer.
-    conventions
-        Every convention's choice for the run, for who arranges the request; an implementation is never told.
+    Float tensors have the dtype of the run (bfloat16 by ml_dtypes). `on_surplus` is called with a sentence when more
+    than the answer has come, perhaps long after it. `conventions` serve layouts; an implementation never gets them.
     """
 
     operation: str
@@ -44,17 +32,7 @@ class Request(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """The implementation returned values.
-
-    Attributes
-    ----------
-    values
-        The returned tensors, by output name.
-    inputs_changed
-        Names of the inputs, and of attributes that are lists, that the call was seen to change.
-    overwritten
-        Names of outputs of an earlier call that were seen to have changed since they were returned.
-    """
+    """Tensors that came back, by name, and the inputs, list attributes and earlier outputs that the call changed."""
 
     values: Mapping[str, NDArray[Any]]
     inputs_changed: tuple[str, ...] = ()
@@ -71,13 +49,8 @@ class Declined(NamedTuple):
 class Raised:
     """The implementation raised: an ``error`` on a valid case, a refusal on a ``rejects`` case.
 
-    Attributes
-    ----------
-    message
-        What it raised, in a sentence.
-    error
-        The exception with its traceback, where it was raised in this process, for who wants to debug it; two answers
-        are the same answer without regard to it. It keeps all frames alive, so nobody should hold it for long.
+    `error` is the exception where it was raised in this process; answers are compared without it. It keeps all frames
+    alive, so nobody should hold it for long.
     """
 
     message: str
@@ -91,15 +64,7 @@ class Malformed(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The implementation's process ended in the middle of the case.
-
-    Attributes
-    ----------
-    message
-        How it ended.
-    was_asked
-        Whether it had the request; False where it had ended before and could not be started again.
-    """
+    """The implementation's process ended during the case, or before it and could not be restarted (not `was_asked`)."""
 
     message: str
     was_asked: bool = True
@@ -116,35 +81,13 @@ Answer = Outputs | Declined | Raised | Malformed | Crashed | TimedOut
 
 @dataclass(frozen=True)
 class Declaration:
-    """What an implementation says about itself.
+    """Declaration of an implementation: its operations, dtypes, conventions, lacking capabilities and layout.
 
-    Attributes
-    ----------
-    name, version
-        How reports call it. The version may be None.
-    adapter
-        How it was reached, for the report: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``.
-    operations
-        The operations that it offers.
-    dtypes
-        The dtypes that it offers, in any operation.
-    conventions
-        Declared conventions, by name, possibly qualified by an operation (``softmax.fully_masked_row``), and by dtypes
-        and capabilities (``fully_masked_row@float64``).
-    without
-        The capabilities that it does not offer.
-    dtypes_of
-        The dtypes of operations that offer not all of `dtypes`.
-    layout
-        How its tensors lie, one of :data:`attnspec.contract.LAYOUTS`, perhaps with settings; None for the contract's
-        own layout.
-    asked_in
-        The layout in which requests are put to it: the one that it declares, or another that was asked for; None for
-        the contract's own.
-    not_graded
-        Names of public functions that stand beside the operations in the user's own module, and are none.
-    unfit
-        Name to reason, for functions that are called like an operation and cannot be called as one.
+    `adapter` is how it was reached: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``. `conventions` may
+    be qualified: ``softmax.fully_masked_row``, ``fully_masked_row@float64``. `dtypes_of` is for operations that offer
+    not all `dtypes`. Layouts may have settings; None is the contract's own. Requests are put in `asked_in`.
+    `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
+    called as the operations.
     """
 
     name: str
@@ -171,7 +114,7 @@ class Implementation(Protocol):
 
     @property
     def declaration(self) -> Declaration:
-        """What the implementation says about itself."""
+        """Declaration of the implementation: operations, dtypes, conventions."""
         ...
 
     def run(self, request: Request) -> Answer:
@@ -185,24 +128,24 @@ class Implementation(Protocol):
 
 @runtime_checkable
 class Conversing(Protocol):
-    """An implementation that can say more than it was asked for, as a program can."""
+    """An implementation that can say more than an answer, as a program can."""
 
     def hear_out(self) -> None:
-        """Look at what has come since the last answer, and tell the request that it follows."""
+        """Read all that has come since the last answer, and report it to the request that it follows."""
         ...
 
     def finish(self) -> None:
-        """Have it end, and hear all that it still says; it can be asked again, and is then started anew."""
+        """End it, and read all that it still says; a later request starts it anew."""
         ...
 
 
 def hear_out(implementation: Implementation) -> None:
-    """Look at what has come since the last answer, where more can come."""
+    """Read all that has come since the last answer, where more can come."""
     if isinstance(implementation, Conversing):
         implementation.hear_out()
 
 
 def finish(implementation: Implementation) -> None:
-    """Have an implementation end that can say more than it was asked for, and hear all that it still says."""
+    """End an implementation that can say more than an answer, and read all that it still says."""
     if isinstance(implementation, Conversing):
         implementation.finish()

@@ -1,4 +1,4 @@
-"""A layout as it is asked for in a word, ``NAME`` or ``NAME:SETTING=NUMBER,SETTING``, and what is so in it alone."""
+"""Layouts in a word, ``NAME`` or ``NAME:SETTING=NUMBER,SETTING``, and the arguments and clauses of each alone."""
 
 from __future__ import annotations
 
@@ -19,33 +19,14 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 class AskedLayout(NamedTuple):
-    """A layout that was asked for.
-
-    Attributes
-    ----------
-    name
-        One of :data:`attnspec.contract.LAYOUTS`.
-    settings
-        Setting to its number as it was written; to nothing where it is a word alone.
-    """
+    """A layout that was asked for, and its settings: the numbers as they were written, empty for a word alone."""
 
     name: str
     settings: Mapping[str, str]
 
 
 def read_layout(word: str) -> AskedLayout:
-    """Read a layout as it is written on a command line, in a file or in a message.
-
-    Parameters
-    ----------
-    word
-        A name alone, or with settings behind a colon.
-
-    Raises
-    ------
-    UsageError
-        If there is no such layout, or it has no such setting; the sentence begins in lower case.
-    """
+    """Read a layout, a name alone or with settings behind a colon; raise `UsageError` where there is no such one."""
     name, colon, rest = word.partition(":")
     if name not in LAYOUTS:
         near = difflib.get_close_matches(name.lower(), LAYOUTS, n=1)
@@ -66,13 +47,7 @@ def read_layout(word: str) -> AskedLayout:
 
 
 def with_setting(word: str | None, setting: str) -> str:
-    """Return a layout with one more setting, for an option of its own that stands for it.
-
-    Raises
-    ------
-    UsageError
-        If the layout is not said, or has no such setting.
-    """
+    """Return a layout with one more setting, for an option of that name; raise `UsageError` if it cannot have it."""
     if word is None:
         having = [name for name, known in LAYOUT_SETTINGS.items() if setting in known]
         option = f"--{setting.replace('_', '-')}"
@@ -88,29 +63,13 @@ def name_of(word: str | None) -> str | None:
 
 
 def operation_in(operation: str, layout: str | None) -> Operation:
-    """Return an operation as it is put in a layout: its arguments and outputs may be others there.
-
-    Parameters
-    ----------
-    operation
-        Name of the operation.
-    layout
-        A layout that was asked for; None for the contract's own.
-    """
+    """Return an operation with the arguments and outputs that it has in a layout (None: the contract's own)."""
     return IN_LAYOUT.get(name_of(layout) or "", {}).get(operation, OPERATIONS[operation])
 
 
 @cache
 def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
-    """Return the clauses that are asked in a layout: those of other layouts are not, and its own come first.
-
-    Parameters
-    ----------
-    clauses
-        Ids of clauses.
-    layout
-        A layout that was asked for; None for the contract's own.
-    """
+    """Return the ids of clauses that apply in a layout (None: the contract's own), those of this layout alone first."""
     own: list[str] = []
     everybodys: list[str] = []
     for clause in clauses:
@@ -123,19 +82,11 @@ def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
 
 
 def clause_in(clause: str, layout: str | None) -> str:
-    """Return the clause that says in a layout what one says of arguments that the layout has not; else the same one.
-
-    Parameters
-    ----------
-    clause
-        Id of a clause.
-    layout
-        A layout that was asked for; None for the contract's own.
-    """
+    """Return the clause that says in a layout what one says of arguments that the layout lacks; else the same one."""
     return CLAUSES_IN_PLACE.get(name_of(layout) or "", {}).get(clause, clause)
 
 
 @cache
 def layouts_of_clause(clause: str) -> tuple[str, ...]:
-    """Return the layouts in which alone a clause is asked; empty for one that is asked in all."""
+    """Return the layouts in which alone a clause applies; empty for one that applies in all."""
     return next((layouts for beginning, layouts in CLAUSES_OF_LAYOUTS.items() if clause.startswith(beginning)), ())

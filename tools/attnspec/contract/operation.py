@@ -1,4 +1,4 @@
-"""What an operation is: the names, axes and rules by which the harness asks for it and judges what comes back."""
+"""Operations: the names, axes and rules by which the harness calls them and judges the answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DtypeRule = Literal["of the run", "of the run or wider", "any"]
 
 
 class Typed(Protocol):
-    """What has a dtype: an array."""
+    """Object with a dtype: an array."""
 
     @property
     def dtype(self) -> Any:
@@ -26,15 +26,7 @@ class Typed(Protocol):
 
 
 class Examples(NamedTuple):
-    """What help and messages take as examples, from one family.
-
-    Attributes
-    ----------
-    convention, choice
-        A convention and a choice that is not the normative one.
-    argument, own_name
-        An argument, and what software of others calls it.
-    """
+    """Examples for help and messages: a choice that is not normative; an argument, and its name in other software."""
 
     convention: str
     choice: str
@@ -51,14 +43,14 @@ class Input:
     name
         Its name.
     axes
-        What each axis counts, in words; empty for a tensor of any rank.
+        Meaning of each axis, in words; empty for a tensor of any rank.
     optional
         Whether a case may leave it out.
     broadcasts
         Whether leading axes may be missing, or have the length 1.
     derived
-        The operation of which it is an output, from the other inputs and attributes; None for what is free. Whoever is
-        handed it may compute it anew, so what is owed does not depend on how it is rounded: the tolerance carries that.
+        The operation that gives it from the other inputs and attributes; None for a free input. An implementation may
+        compute it anew, so the expected values ignore how it is rounded: the tolerance carries that.
     """
 
     name: str
@@ -77,19 +69,19 @@ class Output:
     name
         Its name.
     axes
-        What each axis counts, in words; empty for a tensor of any rank.
+        Meaning of each axis, in words; empty for a tensor of any rank.
     owed
-        Whether every implementation returns it; others may leave it out.
+        Whether it is expected of every implementation; others may leave it out.
     where_given
-        The input without which there is no such output; None for one that there is always. It must hold numbers: of
-        truth values there is no gradient.
+        The input without which there is no such output; None for one that there is always. It must hold numbers: truth
+        values have no gradient.
     dtype
         Which dtype it may have.
     exact
         Whether its elements are equal or wrong, as truth values and integers are; floats have a tolerance.
     intermediate
-        Whether it is a step before the results. What is wrong there is wrong in them too, so that the places of wrong
-        elements are told of them alone.
+        Whether it is a step before the results. Its mistakes show in them too, so that the positions of wrong elements
+        are reported of results alone.
     """
 
     name: str
@@ -108,29 +100,29 @@ class Operation:
     Attributes
     ----------
     name
-        The operation, which is also the name of the callable in an adapter.
+        The operation, and the name of the callable in an adapter.
     short_name
-        What the ids of its clauses and mistakes begin with.
+        How the ids of its clauses and mistakes begin.
     family
         The family that it belongs to.
     sentence
-        What it does, in words: the end of a sentence.
+        Its purpose, in words: the end of a sentence.
     takes
         Its tensors, those that every case states first.
     attributes
         Attribute name to default; ``REQUIRED`` marks one without a default.
     gives
-        Its outputs, in the order in which an adapter may return them; the first one is always owed.
+        Its outputs, in the order in which an adapter may return them; the first one is always expected.
     steps
         Output names in the order of computing, for naming the first step that diverges; that of `gives` if empty.
     conventions
         The conventions that concern it.
     may_fuse
-        Whether an implementation may hold what lies between its phases wider than half precision, and say so. One
-        that stores its intermediate tensors cannot.
+        Whether an implementation may hold tensors between its phases wider than half precision, and say so. One that
+        stores its intermediate tensors cannot.
     backward_of
-        The operation whose gradients it gives, None for most. Its inputs and outputs `grad_NAME` are the gradients
-        with respect to the outputs and inputs NAME of that one; what is called as there is what it is there.
+        The operation whose gradients it gives, None for most. Inputs and outputs `grad_NAME` are the gradients with
+        respect to the outputs and inputs NAME of that one; equal names mean the same in both.
     """
 
     name: str
@@ -182,7 +174,7 @@ class Operation:
 
     @cached_property
     def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """What the axes of every tensor count, by name of the tensor."""
+        """Meaning of the axes of every tensor, by name of the tensor."""
         return {tensor.name: tensor.axes for tensor in (*self.takes, *self.gives)}
 
     @cached_property
@@ -196,12 +188,12 @@ class Operation:
         return {tensor.name: tensor.derived for tensor in self.takes if tensor.derived is not None}
 
     def there(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
-        """Return the names of the outputs that there are where these inputs are given, in the contract's order."""
+        """Return the names of the outputs that exist for these inputs, in the contract's order."""
         numbers = {name for name, tensor in given.items() if tensor.dtype != "bool"}
         return tuple(
             output.name for output in self.gives if output.where_given is None or output.where_given in numbers
         )
 
     def owed(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
-        """Return the names of the outputs that are owed where these inputs are given."""
+        """Return the names of the outputs that are expected for these inputs."""
         return tuple(name for name in self.there(given) if self.by_name[name].owed)

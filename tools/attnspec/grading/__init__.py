@@ -1,4 +1,4 @@
-"""Comparing what came back with what is owed: tolerances, conventions, verdicts."""
+"""Comparing answers with the expected values: tolerances, conventions, verdicts."""
 
 from attnspec.grading.elements import Compared, Held, Worst, compare, held, left_open
 from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation

@@ -19,18 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Worst:
-    """The element that lies furthest outside (or inside) its tolerance.
+    """The element that lies furthest outside (or inside) its tolerance, in float64.
 
-    Attributes
-    ----------
-    output
-        Name of the output.
-    index
-        Its indices.
-    owed, got, error, tolerance
-        Numbers in float64.
-    ratio
-        Error divided by tolerance; infinite where the tolerance is 0 or the value has the wrong kind.
+    The ratio is error / tolerance; infinite where the tolerance is 0 or the value has the wrong kind.
     """
 
     output: str
@@ -43,14 +34,9 @@ class Worst:
 
 
 class Held(NamedTuple):
-    """The elements of an output that are held to their reach alone.
+    """The elements of an output that are bounded by an interval alone: finite values whose tolerance says nothing.
 
-    Attributes
-    ----------
-    elements
-        Which ones: what is owed is finite, and its tolerance says nothing.
-    lowest, highest
-        Between which numbers they lie (same shape); infinite where they need only be finite.
+    The ends have the shape of the output; they are infinite where elements need only be finite.
     """
 
     elements: NDArray[np.bool_]
@@ -58,30 +44,15 @@ class Held(NamedTuple):
     highest: NDArray[Any]
 
     def within(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which numbers are finite and lie within the reach."""
+        """Return which numbers are finite and lie within the interval."""
         return np.isfinite(numbers) & (numbers >= self.lowest) & (numbers <= self.highest)
 
 
 class Compared(NamedTuple):
-    """One output held against what is owed, element by element.
+    """One output beside its expected values, element by element, in float64; of a sample (flat indices), these alone.
 
-    Attributes
-    ----------
-    name, shape
-        The output, and the shape in which it came, or came before it was thinned.
-    sample
-        The flat indices of the elements that are owed, where not all are; the arrays then hold these alone.
-    owed, given, error, tolerance
-        Numbers in float64.
-    ratios
-        Error / tolerance. That of an element that is not graded is negative, unless it lies outside of its reach: then
-        it is wrong.
-    place, top
-        The place of the largest ratio, and that ratio.
-    graded, ungraded
-        How many elements are graded, and how many are not.
-    held
-        The elements that are held to their reach alone, and the reach; None where there are none.
+    `shape` is that before thinning. Ratios are error / tolerance, negative for elements that are not graded, unless
+    these leave their interval and are wrong; `top` is the largest ratio, at the index `place`.
     """
 
     name: str
@@ -110,7 +81,7 @@ class Compared(NamedTuple):
         return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
 
     def element(self, place: int) -> Worst:
-        """Return the numbers of one element, by its place in the arrays."""
+        """Return the numbers of one element, by its flat index in the arrays."""
         whole = place if self.sample is None else self.sample[place]
         return Worst(
             output=self.name,
@@ -124,16 +95,9 @@ class Compared(NamedTuple):
 
 
 def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int) -> Compared:
-    """Return one output held against what is owed.
+    """Return one output, in the expected shape or thinned to its sample (N,), beside its expected values.
 
-    Parameters
-    ----------
-    run, expected
-        What was asked, and what it owes.
-    name, got
-        The output, and what came back, in the shape that is owed; of an output that is thinned, its sample (N,).
-    place
-        The place of the run, or of its fused grade, among those that its tolerances stand for.
+    `place` is the index of the run, or of its fused grade, among those that its tolerances stand for.
     """
     shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
     owed: NDArray[Any] = expected.outputs[name]
@@ -179,19 +143,7 @@ def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None
 
 
 def held(run: Run, expected: Values, name: str, place: int) -> Held | None:
-    """Return the elements of an output that are held to their reach alone, or None for none.
-
-    Parameters
-    ----------
-    run
-        What was asked.
-    expected
-        What it owes.
-    name
-        The output.
-    place
-        The place of the run, or of its fused grade, among those that its tolerances stand for.
-    """
+    """Return the elements of an output that an interval alone bounds, or None for none; `place` as in `compare`."""
     assert run.bound is not None
     vacuous, tolerance = run.bound.vacuous(name, place), run.bound.of(name, place).error
     # A finite sum has finite terms.
@@ -218,7 +170,7 @@ def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> ND
 
 
 def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
-    """Return place and size of the largest ratio; NaN counts as larger than any number."""
+    """Return index and size of the largest ratio; NaN counts as larger than any number."""
     place = int(ratios.argmax()) if ratios.size else 0
     return place, ratios.item(place) if ratios.size else 0.0
 
@@ -226,7 +178,7 @@ def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
 def _is_same(
     given: NDArray[Any], owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0
 ) -> NDArray[np.bool_]:
-    """Return where two numbers are equal, NaN among them; infinities also stand for what a dtype cannot hold."""
+    """Return where two numbers are equal, NaN among them; infinities also stand for numbers beyond the dtype."""
     same = (given == owed) | (np.isnan(given) & np.isnan(owed))
     if dtype not in (ANY, "float64"):
         same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & may_be_infinite(owed, dtype, tolerance)

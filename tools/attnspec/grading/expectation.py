@@ -1,7 +1,7 @@
-"""What a case expects of an implementation under the conventions that it declares.
+"""Expectation of a case under the conventions that an implementation declares.
 
-The golden values follow the normative conventions. Where an implementation declares another one, the values that it
-is held to are computed here from the inputs; they are never stored.
+The golden values follow the normative conventions. For a declared alternative, the expected values are computed here
+from the inputs; they are never stored.
 """
 
 from __future__ import annotations
@@ -28,20 +28,10 @@ if TYPE_CHECKING:
 
 
 class Values(NamedTuple):
-    """Outputs are owed.
+    """Expected outputs by name; of a `thinned` one, whose whole shape that gives, the sample alone (N,).
 
-    Attributes
-    ----------
-    outputs
-        Output name to the values owed.
-    ungraded
-        Output name to elements that are not graded because the declared alternative leaves them open.
-    under
-        The declared alternatives, such as ``fully_masked_row=nan``; None under the normative conventions.
-    sample
-        Output name to the flat indices of the elements that are owed, where not all are.
-    thinned
-        Output name to the whole shape of an output of which `outputs` and `ungraded` hold the sample alone (N,).
+    `sample` has the flat indices of the expected elements where not all are. The declared alternatives `under` which
+    they hold, such as ``fully_masked_row=nan``, leave `ungraded` elements open.
     """
 
     outputs: Mapping[str, NDArray[Any]]
@@ -82,22 +72,10 @@ def expectation(
     family: Family,
     place: int = 0,
 ) -> Expectation:
-    """Return what a run of `case` in `dtype` should give.
+    """Return the expectation of a run of `case` in `dtype`, under every convention's choice for the operation.
 
-    Parameters
-    ----------
-    case, dtype
-        The run.
-    conventions
-        Every convention's choice for the case's operation.
-    inputs
-        The inputs as the run sees them, in float64, bool or int64.
-    bound
-        Values and tolerances; may be None for a case that everyone must refuse, or that is graded by properties.
-    family
-        The family of the case's operation.
-    place
-        The place of the run among those that the bound stands for.
+    `inputs` are as the run sees them, in float64, bool or int64; `bound` is None where everyone must refuse or
+    properties are graded; `place` is the index of the run among those that the bound stands for.
     """
     if case.properties is not None:
         return Properties()
@@ -132,7 +110,7 @@ def expectation(
 def _nan_reaches_what_is_owed(
     operation: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
 ) -> bool:
-    """Tell whether an input holds NaN and an output that is owed does; others hold what was excluded, too."""
+    """Return whether an input holds NaN and an expected output does; other outputs hold excluded elements, too."""
     owed = OPERATIONS[operation].owed(inputs)
     return any(map(_holds_nan, inputs.values())) and any(_holds_nan(outputs[name]) for name in owed if name in outputs)
 

@@ -1,7 +1,7 @@
 """One rule that a test in any language can hold: ``|got - expected| <= tolerance``, for each element.
 
-NaN stands for NaN, and infinities are equal to themselves. Where the tolerance is infinite, any value passes, NaN
-among them. What `grade` passes, the rule passes; where it cannot say what `grade` holds an element to, it is wider.
+NaN stands for NaN, and infinities are equal to themselves; an infinite tolerance passes any value, NaN among them. The
+rule passes all that `grade` passes; where it cannot express what `grade` holds an element to, it is wider.
 """
 
 from __future__ import annotations
@@ -28,14 +28,9 @@ _SPECIAL = (np.nan, np.inf, -np.inf)
 
 
 class Bounded(NamedTuple):
-    """What one output owes under the rule, in float64, whatever its dtype; truth values are 0 and 1.
+    """Expected values and tolerances of one output under the rule, always in float64; truth values are 0 and 1.
 
-    Attributes
-    ----------
-    expected
-        The values; 0 where the case says nothing about an element.
-    tolerance
-        How far each element may lie from them; infinite where it may hold anything.
+    Values are 0 where the case says nothing about an element, tolerances infinite where it may hold anything.
     """
 
     expected: NDArray[np.float64]
@@ -43,12 +38,9 @@ class Bounded(NamedTuple):
 
 
 def bounded(run: Run) -> Mapping[str, Bounded]:
-    """Return what each output of a run owes under the rule; nothing for a run that does not owe values.
+    """Return the values and tolerances of each output of a run; nothing for a run that expects no values.
 
-    Parameters
-    ----------
-    run
-        The run. In half precision, the tolerances are those of the grade that a pass needs.
+    In half precision, the tolerances are those of the grade that a pass needs.
     """
     if not isinstance(run.expected, Values):
         return {}
@@ -89,7 +81,7 @@ def _may_be_infinite(run: Run, owed: NDArray[Any], tolerance: NDArray[Any]) -> N
 
 
 def _also_right(run: Run, name: str, owed: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the elements of which the family takes NaN or an infinity, too, that is not what is owed."""
+    """Return the elements for which the family also takes a NaN or an infinity that is not the expected value."""
     found = np.zeros(owed.shape, np.bool_)
     for special in _SPECIAL:
         also = run.family.also_right(run.operation.name, name, np.full(owed.shape, special), owed)

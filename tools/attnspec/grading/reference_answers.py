@@ -1,4 +1,4 @@
-"""What the reference answers: the outputs of a call for which no golden file holds any."""
+"""Answers of the reference: the outputs of a call for which no golden file holds any."""
 
 from __future__ import annotations
 
@@ -15,14 +15,9 @@ if TYPE_CHECKING:
 def reference_outputs(
     operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
 ) -> dict[str, NDArray[Any]]:
-    """Return the outputs that the reference gives, by name, without those that there are not for these inputs.
+    """Return the outputs of the reference by name, without those that do not exist for these inputs.
 
-    Parameters
-    ----------
-    operation
-        Name of the operation.
-    inputs, attributes
-        What it is called with; in float64 for a reference to others.
+    Inputs are in float64 where the outputs are expected of others.
     """
     import attnspec_reference
 
@@ -33,13 +28,7 @@ def reference_outputs(
 
 
 def reference_refusal(operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> str | None:
-    """Return why the reference refuses a call; None where it answers it.
-
-    Parameters
-    ----------
-    operation, inputs, attributes
-        As `reference_outputs` has them.
-    """
+    """Return why the reference refuses a call; None where it answers it."""
     try:
         reference_outputs(operation, inputs, attributes)
     except ValueError as error:

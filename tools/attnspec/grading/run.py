@@ -1,4 +1,4 @@
-"""A run: one case in one dtype, with all that is needed to ask and to grade."""
+"""A run: one case in one dtype, with all that is needed to call and to grade."""
 
 from __future__ import annotations
 
@@ -17,26 +17,10 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """One (case, dtype), with all that is needed to ask and to grade.
+    """One (case, dtype), with all that is needed to call and to grade.
 
-    Attributes
-    ----------
-    case, dtype
-        Which one.
-    operation, family
-        What is known of the case's operation.
-    attributes
-        What the implementation is called with beside the inputs.
-    expected
-        What it owes.
-    bound, place
-        Tolerances, and the run's place among the runs that they stand for.
-    fused_place
-        The place of its fused grade, for a run in half precision that is graded unfused; None for any other.
-    conventions
-        Every convention's choice for the operation; empty for a run that is not graded.
-    layout
-        The layout in which the implementation is asked; None for the contract's own.
+    `place` is its index among the runs of the bound, `fused_place` that of its fused grade: None but in half precision
+    that is graded unfused. Conventions are empty where nothing is graded; layout None is the contract's own.
     """
 
     case: Case

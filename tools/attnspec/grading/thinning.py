@@ -1,4 +1,4 @@
-"""Leaving of an answer what a sample names, once the rest of it was looked at: whole, it would fill the memory."""
+"""Thinning an answer to its sample, once the rest of it was looked at: whole, it would fill the memory."""
 
 from __future__ import annotations
 
@@ -26,12 +26,7 @@ def thinned(
 ) -> tuple[dict[str, NDArray[Any]], Worst | None]:
     """Return the sampled elements of every output (N,), and one elsewhere that no right answer can hold.
 
-    Parameters
-    ----------
-    run, expected
-        What was asked, and what it owes.
-    got
-        What came back. An output of another shape than is owed stays as it is, so that its shape can be told.
+    An output of another shape than expected stays as it is, so that its shape can be reported.
     """
     left: dict[str, NDArray[Any]] = {}
     stray: Worst | None = None
@@ -49,7 +44,7 @@ def thinned(
 
 
 def _stray(name: str, array: NDArray[Any], known: Elsewhere) -> Worst | None:
-    """Return the first element that is not finite or lies outside of what is known; None where there is none."""
+    """Return the first element that is not finite or lies outside of its interval; None where there is none."""
     shape = array.shape
     lowest, highest, left_open = (np.broadcast_to(part, shape) for part in known)
     rows = max(1, _BLOCK // max(shape[-1], 1))

@@ -36,7 +36,7 @@ STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "erro
 
 WRONG: tuple[Status, ...] = ("fail", "error", "crash", "timeout", "malformed")
 RIGHT: tuple[Status, ...] = ("pass", "ungraded")
-"""How an answer ends with which nothing is wrong: something was graded in it, or nothing could be."""
+"""Statuses with which nothing is wrong: something was graded in the answer, or nothing could be."""
 
 NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
 """Statuses that are never wrong and speak for no clause."""
@@ -50,34 +50,13 @@ _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or n
 
 
 class Verdict(NamedTuple):
-    """What one answer is worth.
+    """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
-    Attributes
-    ----------
-    status
-        One of `STATUSES`.
-    check
-        The check that failed: values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable, rejects; None
-        otherwise.
-    output
-        The output that failed.
-    first_step
-        The first output in the order of computing that went wrong, when several were returned.
-    agreeing_steps
-        The outputs before it that were right.
-    worst
-        The worst element, over the output that failed, or over all when nothing did.
-    median
-        Median of error / tolerance over the graded elements of the first output.
-    graded, ungraded
-        How many elements were compared, and how many have a tolerance that says nothing, or are owed by nobody.
-    under
-        The declared alternatives under which it was graded, or None.
-    fused
-        Whether an answer in half precision that was graded unfused would pass the fused grade too; None where that
-        is not the question.
-    message
-        A sentence; empty for a plain pass.
+    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects. Of several outputs,
+    the first wrong step in the order of computing is named with the right ones before it. `worst` is of the output that
+    failed, or of all; `median` is of error / tolerance over the graded elements of the first output. `ungraded`
+    elements have a tolerance that says nothing, or are expected of nobody. `under` names declared alternatives.
+    `fused`: whether half precision graded unfused would pass the fused grade too; None where that is not the question.
     """
 
     status: Status
@@ -95,15 +74,7 @@ class Verdict(NamedTuple):
 
 
 def grade(run: Run, answer: Answer) -> Verdict:
-    """Return the verdict on one answer.
-
-    Parameters
-    ----------
-    run
-        What was asked, and what it owes.
-    answer
-        What came back. What it overwrote is empty where outputs need hold only until the next call.
-    """
+    """Return the verdict on one answer; its `overwritten` is empty where outputs need hold only until the next call."""
     expected = run.expected
     if isinstance(expected, NotGraded):
         return Verdict("unsupported", message=expected.reason)
@@ -215,7 +186,7 @@ def _grade_values(
 
 
 def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
-    """Return what is wrong with the dtype of an output, or None."""
+    """Return the fault in the dtype of an output, or None."""
     dtype, rule = run.dtype, run.operation.by_name[name].dtype
     if rule == "any" or dtype == ANY or got.dtype == numpy_dtype(dtype):
         return None

@@ -1,4 +1,4 @@
-"""Following a run from outside: what is being asked, and each result as it comes."""
+"""Following a run from outside: each call, and each result as it comes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from attnspec.runner.result import Result
 
 Occasion = Literal["first", "again", "changed", "counterpart"]
-"""Why the implementation is asked: first, once more, with one argument changed, or for the counterpart of a refusal."""
+"""Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
 
 SECOND_CALL = "a second call with the same inputs, after other cases had run"
 
@@ -28,7 +28,7 @@ Key = tuple[str, str]
 
 
 class Follower(Protocol):
-    """Whoever wants to know how far a run got, while it runs."""
+    """Observer of a run: how far it got, while it runs."""
 
     def asks(self, run: Run, occasion: Occasion) -> None:
         """Take note that the implementation is asked on behalf of a run."""
@@ -40,13 +40,7 @@ class Follower(Protocol):
 
 
 class Kept:
-    """A follower that keeps the results, for a run that may be interrupted.
-
-    Parameters
-    ----------
-    others
-        Who else follows the run.
-    """
+    """Follower that keeps the results, for a run that may be interrupted, and passes all on to others."""
 
     def __init__(self, *others: Follower) -> None:
         self.results: dict[Key, Result] = {}
@@ -58,12 +52,12 @@ class Kept:
         return len(self.results)
 
     def asks(self, run: Run, occasion: Occasion) -> None:
-        """Nothing to keep."""
+        """Pass it on; there is nothing to keep."""
         for other in self._others:
             other.asks(run, occasion)
 
     def has(self, result: Result) -> None:
-        """Keep it."""
+        """Keep a result, and pass it on."""
         self.results[result.case.id, result.dtype] = result
         for other in self._others:
             other.has(result)

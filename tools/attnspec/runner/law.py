@@ -1,4 +1,4 @@
-"""What was measured of an implementation."""
+"""Laws: rules that an implementation was measured to follow."""
 
 from __future__ import annotations
 
@@ -11,25 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Law:
-    """A rule that an implementation was seen to follow, in place of the one that is owed.
+    """A rule that an implementation was seen to follow, instead of the expected one.
 
-    Attributes
-    ----------
-    operation
-        The operation.
-    kind
-        What it is about, such as ``scale``; the words are the family's.
-    clauses
-        The clauses that it breaks: one where it was measured what is computed; several where it was measured only which
-        part of the computation goes wrong.
-    sentence
-        What is computed, and what is owed, in words.
-    parameters
-        Name to the number, or the word, that was measured.
-    case
-        Id of the case from which the probes were made.
-    confirmed
-        How many further cases go wrong just as the law says.
+    The kind, such as ``scale``, is a word of the family. One clause where the computation was measured, several where
+    only the faulty part was. Probes were made from `case`; `confirmed` further cases go wrong just as the law says.
     """
 
     operation: str
@@ -42,21 +27,13 @@ class Law:
 
     @property
     def is_found(self) -> bool:
-        """Whether it says what is computed, and not only which part goes wrong."""
+        """Whether it says which rule is computed, and not only which part goes wrong."""
         return len(self.clauses) == 1
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What probes brought.
-
-    Attributes
-    ----------
-    laws
-        The laws, those of one operation together.
-    calls
-        How often the implementation was called for them.
-    """
+    """Laws that probes brought, those of one operation together, and the number of calls that they took."""
 
     laws: tuple[Law, ...] = ()
     calls: int = 0

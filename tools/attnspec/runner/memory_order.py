@@ -29,18 +29,9 @@ FUSED = "fused"
 
 
 def in_memory_orders(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-    """Return the inputs of a call, each in its memory layout, and those that share one as that one, or parts of it.
+    """Return the inputs of a call, each in its memory layout; fresh arrays in C order may be given away for it.
 
-    Parameters
-    ----------
-    arrays
-        Input name to a fresh array in C order, which may be given away.
-    layouts
-        Input name to one of `MEMORY_ORDERS`; the ordinary layout where it is missing. Inputs that are `SHARED` hold
-        the same numbers; those that are `FUSED` lie side by side along the last axis where all other axes agree.
-
-    Notes
-    -----
+    `SHARED` ones hold the same numbers, `FUSED` ones lie side by side along the last axis where all others agree.
     Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
     handed: dict[str, NDArray[Any]] = {}
@@ -71,17 +62,7 @@ def _side_by_side(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]
 def request_of(
     run: Run, on_surplus: Callable[[str], None] | None = None, handed: Mapping[str, NDArray[Any]] | None = None
 ) -> Request:
-    """Return what an implementation is asked for a run: fresh arrays in its dtype, in the case's memory layouts.
-
-    Parameters
-    ----------
-    run
-        The run.
-    on_surplus
-        As the request has it.
-    handed
-        The arrays that are handed over in the place of fresh ones; they must hold what the run has.
-    """
+    """Return the request for a run, with fresh arrays in its memory layouts, or `handed` ones that hold the same."""
     inputs = inputs_of(run) if handed is None else dict(handed)
     return Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), on_surplus, run.conventions)
 
@@ -101,22 +82,13 @@ def arrays_of(run: Run) -> dict[str, NDArray[Any]]:
 
 
 def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a call, with lists of its own: who edits one must not change the case."""
+    """Return the attributes of a call, with lists of its own: editing one must not change the case."""
     return {name: [*value] if isinstance(value, list) else value for name, value in attributes.items()}
 
 
 def in_memory_order(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
-    """Return an array in a memory layout.
+    """Return a fresh array in one of `MEMORY_ORDERS`; None for the ordinary layout, in C order.
 
-    Parameters
-    ----------
-    array
-        A fresh array in C order, which may be given away.
-    layout
-        One of `MEMORY_ORDERS`; None for the ordinary layout.
-
-    Notes
-    -----
     Clauses ``memory_layout`` and ``inputs_unchanged`` of each operation, such as ``sdpa.memory_layout``.
     """
     return array if layout is None else MEMORY_ORDERS[layout](array)
@@ -156,7 +128,7 @@ def gapped(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def one_along(*axes: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """Return what gives an array whose entries along some axes, or all, are equal and lie in one place of memory."""
+    """Return a function whose arrays hold equal entries along some axes, or all, in one piece of memory."""
 
     def laid_out(array: NDArray[Any]) -> NDArray[Any]:
         strides = list(array.strides)
@@ -175,7 +147,7 @@ def inside(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def prefix(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the beginning of a longer array along the last axis but one, as what a cache holds so far lies in it."""
+    """Return the beginning of a longer array along the last axis but one, as tokens lie in a cache that is not full."""
     if array.ndim == 1:
         return array
     *before, tokens, width = array.shape
@@ -185,7 +157,7 @@ def prefix(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def unmoved(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array itself: what several inputs share is laid out with all of them."""
+    """Return the array itself: inputs that share memory are laid out together."""
     return array
 
 

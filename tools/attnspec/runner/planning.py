@@ -1,4 +1,4 @@
-"""Planning: which cases are run, in which dtypes and under which conventions, what each run owes and within what."""
+"""Planning: which cases are run, in which dtypes and under which conventions, with which expectation and tolerances."""
 
 from __future__ import annotations
 
@@ -31,30 +31,14 @@ if TYPE_CHECKING:
 
 
 class Offered(NamedTuple):
-    """The part of a suite that concerns an implementation.
-
-    Attributes
-    ----------
-    suite
-        The cases of the families of which it offers an operation; every case where it offers none of them.
-    left_out
-        Family to the number of its cases that are left out.
-    """
+    """The cases of families of which an operation is offered (all if none is), and family to the number left out."""
 
     suite: Suite
     left_out: Mapping[str, int]
 
 
 def offered_part(suite: Suite, operations: Sequence[str]) -> Offered:
-    """Leave out the families of which an implementation offers no operation.
-
-    Parameters
-    ----------
-    suite
-        The selected cases.
-    operations
-        The operations that the implementation offers.
-    """
+    """Leave out the families of which an implementation offers no operation."""
     families = {OPERATIONS[operation].family for operation in operations}
     counts = Counter(OPERATIONS[case.operation].family for case in suite.cases.values())
     others = {family: count for family, count in counts.items() if family not in families}
@@ -72,15 +56,7 @@ class Share(NamedTuple):
 
 
 def share_of(suite: Suite, share: Share) -> Suite:
-    """Return a share of the cases; a refusal and its valid counterpart are in the same one.
-
-    Parameters
-    ----------
-    suite
-        All cases.
-    share
-        Which share.
-    """
+    """Return a share of the cases; a refusal and its valid counterpart are in the same one."""
     if share.of == 1:
         return suite
     # Neighbours are alike in size, so that they are dealt out in turn.
@@ -90,21 +66,13 @@ def share_of(suite: Suite, share: Share) -> Suite:
 
 
 def _first(case: Case) -> str:
-    """Return the id of the case that decides where a case goes."""
+    """Return the id that decides the share of a case: that of its valid counterpart, or its own."""
     return case.id if case.rejects is None else case.rejects.counterpart
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The choice of every convention for each run, from what is declared.
-
-    Attributes
-    ----------
-    declared
-        Declared conventions, possibly qualified by an operation, and by dtypes and capabilities.
-    found
-        What was asked for before.
-    """
+    """The choice of every convention for each run, from what is declared; `found` keeps earlier answers."""
 
     declared: Mapping[str, str]
     found: dict[tuple[str, str | None, frozenset[str]], Choices] = field(
@@ -112,14 +80,14 @@ class Resolved:
     )
 
     def of(self, operation: str, dtype: str | None = None, needed: frozenset[str] = frozenset()) -> Choices:
-        """Return what holds of an operation: whatever the dtype and the case, or in a dtype where some are needed."""
+        """Return the choices for an operation, whatever dtype and case, or for a dtype and needed capabilities."""
         key = (operation, dtype, needed)
         if key not in self.found:
             self.found[key] = convention_rules.resolve(self.declared, operation, dtype=dtype, needed=needed)
         return self.found[key]
 
     def of_run(self, case: Case, dtype: str) -> Choices:
-        """Return what holds of a case in a dtype."""
+        """Return the choices for a case in a dtype."""
         if any("@" in key for key in self.declared):
             return self.of(case.operation, dtype, needed(case))
         return self.of(case.operation)
@@ -136,19 +104,7 @@ def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
 
 
 def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
-    """Prepare a case's run in each of its dtypes that is asked for.
-
-    Parameters
-    ----------
-    case
-        The case.
-    asked
-        The dtypes that are asked for.
-    declaration
-        What the implementation says about itself.
-    resolved
-        Every convention's choice for each run.
-    """
+    """Prepare a case's run in each of its dtypes that is asked for; it is not graded where it is not offered."""
     case = asked_in_layout(case, declaration.asked_in)
     runs: dict[str, Run] = {}
     dtypes = planned_dtypes(case, asked)
@@ -189,21 +145,9 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choi
 
 
 def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Run]:
-    """Return the run of a case in each of `dtypes`.
+    """Return the run of a case in each of `dtypes`, or ``any``.
 
-    Parameters
-    ----------
-    case
-        The case.
-    dtypes
-        Dtypes that it is run in, or ``any``.
-    choices
-        Every convention's choice for the case's operation.
-
-    Raises
-    ------
-    FixtureError
-        If the inputs and attributes of the case do not fit each other, which no schema sees.
+    Raises `FixtureError` if the inputs and attributes of the case do not fit each other, which no schema sees.
     """
     operation, family = OPERATIONS[case.operation], family_of(case.operation)
     fixed = choices.departing[Settles.ATTRIBUTE]

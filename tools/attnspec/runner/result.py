@@ -1,4 +1,4 @@
-"""What one run of one case came to."""
+"""Result of one run of one case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnspec.grading import Run, Status, Verdict
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
-"""How clauses end that are about a call: what it is given, what it does to that, and what a second one gives."""
+"""Endings of clauses about a call: its inputs, its effects on them, and the outputs of a second one."""
 
 
 _LONGEST_MESSAGE = 100
@@ -24,22 +24,10 @@ _LONGEST_MESSAGE = 100
 
 
 class Result(NamedTuple):
-    """The verdict on one (case, dtype).
+    """The verdict on one (case, dtype), and the seconds that the first answer took.
 
-    Attributes
-    ----------
-    run
-        What was asked, and what it was graded against.
-    verdict
-        What the answer was worth.
-    seconds
-        How long the implementation took to answer the first time.
-    got
-        The returned outputs, kept for failures and for the diagnosis; None when there were none.
-    same_bits
-        Whether the second pass returned the same bits; None when there was no second pass.
-    numbers_alone
-        Whether only numbers came back, in a file: what the call did beside was not seen.
+    Outputs are kept for failures and for the diagnosis, else None. `same_bits`: whether the second pass returned the
+    same bits, None without one. `numbers_alone`: only numbers came back, in a file, so that side effects were not seen.
     """
 
     run: Run
@@ -50,7 +38,7 @@ class Result(NamedTuple):
     numbers_alone: bool = False
 
     def __repr__(self) -> str:
-        """Return case, dtype and what came of them on a line; arrays are never printed."""
+        """Return case, dtype and verdict on a line; arrays are never printed."""
         said = f", {plain_text(self.verdict.message, longest=_LONGEST_MESSAGE)}" if self.verdict.message else ""
         return f"Result({self.case.id}, {self.dtype}: {self.status}{said})"
 
@@ -82,5 +70,5 @@ class Result(NamedTuple):
 
     @property
     def establishes(self) -> bool:
-        """Whether this is a pass that speaks for conformance: something was compared, here or in a refusal's twin."""
+        """Whether it is a pass that speaks for conformance: something was compared, here or in a valid counterpart."""
         return self.verdict.status == "pass" and (self.case.rejects is not None or self.verdict.graded > 0)

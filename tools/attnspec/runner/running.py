@@ -44,31 +44,14 @@ def run_suite(
 ) -> tuple[Result, ...]:
     """Run the selected cases and return a result for each (case, dtype), in the order of ids and dtypes.
 
-    Parameters
-    ----------
-    suite
-        The cases.
-    implementation
-        The software under test. It is not closed here.
-    dtypes
-        Dtypes to run in; those that the implementation declares if None.
-    conventions
-        Conventions that the implementation follows, over those that it declares.
-    fail_fast
-        Stop at the first wrong result.
-    follower
-        Told what is asked, and each result as it comes.
-    goes_on
-        Whether the implementation is asked for more after this; else its process, if it has one, is ended, so that
-        what it still says is heard.
-    known
-        Gives the result of a run that an earlier one has settled; it is not asked for again.
+    `dtypes` None are the declared ones; `conventions` override declared ones; `known` gives results that an earlier run
+    has settled. Nothing is closed here, but unless it `goes_on`, a process is ended, so that all it says is read.
     """
     declaration = implementation.declaration
     session = Session(suite, implementation, resolved_for(declaration, conventions), follower)
     asked = tuple(dtypes) if dtypes else declaration.dtypes
     of_each_run, of_all_runs = CHECKS
-    # What an implementation warns about is not judged, and would only blur the report.
+    # Warnings of an implementation are not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         settled, is_whole = _first_pass(session, asked, known, fail_fast=fail_fast)
@@ -85,17 +68,7 @@ def run_suite(
 
 
 def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
-    """Prepare an operation's cases once, for many implementations that declare nothing and are run by `run_once`.
-
-    Parameters
-    ----------
-    suite
-        The cases.
-    operation
-        The operation whose cases are prepared.
-    dtypes
-        Dtypes to run in.
-    """
+    """Prepare an operation's cases once, for many implementations that declare nothing and are run by `run_once`."""
     resolved = convention_rules.resolve({}, operation)
     return tuple(
         run
@@ -111,18 +84,9 @@ def run_once(
     implementation: Implementation,
     judge: Callable[[Run, Answer], Verdict] = grade,
 ) -> tuple[Result, ...]:
-    """Ask an implementation for prepared runs, in one pass: what depends on earlier calls is not looked for.
+    """Call an implementation for prepared runs of a suite, in one pass: effects of earlier calls are not looked for.
 
-    Parameters
-    ----------
-    runs
-        What `prepare_suite` gave.
-    suite
-        The cases that it was given.
-    implementation
-        The software under test; it must offer the operation of the runs, in their dtypes.
-    judge
-        Gives the verdict on an answer: `grade`, or what gives the same and remembers.
+    It must offer the operation of the runs in their dtypes. `judge` is `grade`, or a function with the same verdicts.
     """
     session = Session(suite, implementation, resolved_for(implementation.declaration, None), judge=judge)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -156,7 +120,7 @@ def _first_pass(
 
 
 def _check(session: Session, checks: Sequence[Check], keys: Sequence[Key]) -> None:
-    """Make the checks of one round on some runs, and keep what they changed."""
+    """Make the checks of one round on some runs, and keep the results that they changed."""
     for key in keys:
         before = result = session.amended(session.results[key])
         for check in checks:

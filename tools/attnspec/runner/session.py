@@ -28,26 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """An implementation that is called for the runs of a suite, and the results so far.
+    """An implementation that is called for the runs of a suite, and the last result of each (case, dtype), in order.
 
-    Attributes
-    ----------
-    suite
-        The cases.
-    implementation
-        The software under test.
-    resolved
-        Every convention's choice for each run.
-    follower
-        Who follows the run, if anybody.
-    judge
-        Gives the verdict on an answer: `grade`, or what gives the same and remembers.
-    results
-        The last result of each (case, dtype), in the order of the first ones.
-    statuses
-        The statuses of runs that were made for others, and have no result of their own.
-    found_late
-        What was found, in a sentence, after the answer to a run.
+    `statuses` are of runs that were made for others and have no result of their own; `found_late` has sentences on what
+    came after the answer to a run.
     """
 
     suite: Suite
@@ -100,12 +84,12 @@ class Session:
         if isinstance(run.expected, NotGraded):
             return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
         answer, seconds = self.call(run, "first" if on_behalf_of is None else "counterpart", on_behalf_of)
-        # What a thinned case returns is let go: kept, the outputs of a few such cases would fill the memory.
+        # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
         got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
         return Result(run, self.judge(run, answer), seconds, got)
 
     def keep(self, result: Result) -> None:
-        """Keep a result in the place of an earlier one of its run, and pass it on to who follows."""
+        """Keep a result instead of an earlier one of its run, and pass it on to the follower."""
         self.results[result.run.case.id, result.run.dtype] = result
         if self.follower is not None:
             self.follower.has(self.amended(result))

@@ -20,17 +20,7 @@ _ERRATUM_ROW = r"^\| `(E\d{3}\.[a-z0-9_]+)` \| (.+) \|$"
 
 @dataclass(frozen=True)
 class Clause:
-    """One normative sentence.
-
-    Attributes
-    ----------
-    id
-        Stable id, such as ``sdpa.scale.default``.
-    text
-        The sentence, on one line.
-    page
-        Its operation page, below ``spec/operations``: ``attention/softmax.md``.
-    """
+    """One normative sentence on one line, with its id (``sdpa.scale.default``) and page (``attention/softmax.md``)."""
 
     id: str
     text: str
@@ -39,17 +29,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Erratum:
-    """One place at which a source document contradicts itself.
-
-    Attributes
-    ----------
-    id
-        Stable id, such as ``E003.context_broadcast``.
-    title
-        What is wrong, in a few words.
-    text
-        The whole entry, as Markdown.
-    """
+    """One contradiction in a source document, with its id (``E003.context_broadcast``) and whole entry as Markdown."""
 
     id: str
     title: str
@@ -79,7 +59,7 @@ def clause_text(clause_id: str) -> str:
 
 
 def specification_digest() -> str:
-    """Return the SHA-256 of the ids and words of all clauses; what only explains them does not count."""
+    """Return the SHA-256 of the ids and words of all clauses; their explanations do not count."""
     lines = sorted(f"{clause.id} {clause.text}\n" for clause in clauses().values())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

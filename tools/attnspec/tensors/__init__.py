@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TENSORS", "Differentiable", "Tensors", "tensors_called"]
 
 TENSORS = ("numpy", "torch", "jax", "dlpack")
-"""Every library whose tensors can be handed over, by name; each is imported only when it is named. The last one is no
-library: what it hands over is taken by any that speaks the exchange protocol DLPack."""
+"""Libraries whose tensors can be handed over, imported when named; ``dlpack`` is for any that speaks this protocol."""
 
 
 class Tensors(Protocol):
@@ -32,7 +31,7 @@ class Tensors(Protocol):
         ...
 
     def held(self, tensor: Any) -> NDArray[Any]:
-        """Return what a tensor that was given holds now."""
+        """Return the array that a tensor that was given holds now."""
         ...
 
     def returned(self, value: Any) -> Any:
@@ -40,7 +39,7 @@ class Tensors(Protocol):
         ...
 
     def calling(self) -> AbstractContextManager[Any]:
-        """Return what is to surround a call."""
+        """Return the context that surrounds a call."""
         ...
 
 
@@ -80,30 +79,15 @@ class Differentiable(Tensors, Protocol):
         ...
 
     def has_gradient(self, tensor: Any) -> bool:
-        """Tell whether there are gradients with respect to such a tensor: it holds numbers of a float dtype."""
+        """Return whether there are gradients with respect to such a tensor: it holds numbers of a float dtype."""
         ...
 
 
 def tensors_called(name: str, device: str | None, *, said_by: str) -> Tensors:
-    """Return the tensors of a library.
+    """Return the tensors of a library of :data:`TENSORS`, on a device in its own words (None: the library's choice).
 
-    Parameters
-    ----------
-    name
-        One of :data:`TENSORS`.
-    device
-        Where they are to live, in the library's own words; None leaves it to the library.
-    said_by
-        Who asked for them, for messages.
-
-    Raises
-    ------
-    UsageError
-        If there is no such library here.
-    MissingDependencyError
-        If it cannot be imported.
-    TargetError
-        If it cannot use the device.
+    Raises, in the name of `said_by`, `UsageError` for no such library; `MissingDependencyError` if it cannot be
+    imported; `TargetError` if it cannot use the device.
     """
     if name not in TENSORS:
         near = get_close_matches(str(name).lower(), TENSORS, n=1)

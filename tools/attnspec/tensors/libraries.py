@@ -23,8 +23,7 @@ OWN_EXTRAS: Mapping[str, str] = {
     "paddle": "paddle",
     "tinygrad": "tinygrad",
 }
-"""Adapter to the extra of its library, for those that have an environment of their own: they are large, slow, or do not
-live with others. `make libraries` runs them."""
+"""Adapter to the extra of a large, slow or unsociable library: `make libraries` runs it in its own environment."""
 
 
 def extra_of(adapter: str) -> str:
@@ -35,17 +34,7 @@ def extra_of(adapter: str) -> str:
 def import_library(module: str, *, adapter: str) -> Any:
     """Import a third-party module by name, because attnspec is type-checked where it is not installed.
 
-    Parameters
-    ----------
-    module
-        The module, such as ``"torch.nn.attention"``.
-    adapter
-        Name of the built-in adapter that needs it.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it cannot be imported.
+    Raises `MissingDependencyError` with the command that installs it for the adapter.
     """
     try:
         return importlib.import_module(module)

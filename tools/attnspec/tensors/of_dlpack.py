@@ -20,13 +20,7 @@ _TO_THE_CPU = (1, 0)
 
 
 class Exported:
-    """A tensor that can do one thing: be taken over by ``from_dlpack`` of any library, without a copy.
-
-    Parameters
-    ----------
-    array
-        What it holds.
-    """
+    """A tensor that can do one thing: be taken over by ``from_dlpack`` of any library, without a copy."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
@@ -41,16 +35,10 @@ class Exported:
 
 
 class ExchangedTensors:
-    """What DLPack exchanges."""
+    """Tensors that DLPack exchanges."""
 
     def given(self, array: NDArray[Any]) -> Any:
-        """Return a copy of the array for ``from_dlpack``.
-
-        Raises
-        ------
-        Unsupported
-            If NumPy exports no such dtype.
-        """
+        """Return a copy of the array for ``from_dlpack``; raise `Unsupported` if NumPy exports no such dtype."""
         exported = Exported(strided_copy(array))
         try:
             exported.__dlpack__()
@@ -59,7 +47,7 @@ class ExchangedTensors:
         return exported
 
     def held(self, tensor: Any) -> NDArray[Any]:
-        """Return what the tensor holds."""
+        """Return the array that the tensor holds."""
         return tensor.array
 
     def returned(self, value: Any) -> Any:
@@ -77,18 +65,12 @@ class ExchangedTensors:
             return value
 
     def calling(self) -> AbstractContextManager[Any]:
-        """Return nothing that does anything."""
+        """Return a context that does nothing."""
         return nullcontext()
 
 
 def tensors(device: str | None) -> ExchangedTensors:
-    """Return them.
-
-    Raises
-    ------
-    TargetError
-        If a device is named.
-    """
+    """Return DLPack's tensors; raise `TargetError` if a device is named."""
     if device is not None:
         raise TargetError(
             f"--device {device}: what is handed over by DLPack lives on the CPU, and the target moves it; "

@@ -33,13 +33,7 @@ def gradients(
 
 
 class JaxTensors:
-    """JAX's arrays on a device.
-
-    Parameters
-    ----------
-    device
-        A device of JAX.
-    """
+    """JAX's arrays on a device."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
@@ -50,7 +44,7 @@ class JaxTensors:
             return jax.device_put(np.array(array), self._device)
 
     def held(self, tensor: Any) -> NDArray[Any]:
-        """Return what the array holds."""
+        """Return JAX's array as one of NumPy."""
         return np.asarray(tensor)
 
     def returned(self, value: Any) -> Any:
@@ -71,18 +65,12 @@ class JaxTensors:
         return gradients(function, at, along)
 
     def has_gradient(self, tensor: Any) -> bool:
-        """Tell whether an array holds numbers of a float dtype."""
+        """Return whether an array holds numbers of a float dtype."""
         return bool(jax.numpy.issubdtype(tensor.dtype, jax.numpy.floating))
 
 
 def tensors(device: str | None) -> JaxTensors:
-    """Return them.
-
-    Raises
-    ------
-    TargetError
-        If JAX cannot use the device.
-    """
+    """Return JAX's arrays on a device (None: the CPU); raise `TargetError` if JAX cannot use it."""
     platform, _, place = (device or "cpu").partition(":")
     try:
         return JaxTensors(jax.devices(platform)[int(place or 0)])

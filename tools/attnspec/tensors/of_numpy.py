@@ -29,18 +29,12 @@ class NumpyTensors:
         return value
 
     def calling(self) -> AbstractContextManager[Any]:
-        """Return nothing that does anything."""
+        """Return a context that does nothing."""
         return nullcontext()
 
 
 def tensors(device: str | None) -> NumpyTensors:
-    """Return them.
-
-    Raises
-    ------
-    TargetError
-        If a device is named.
-    """
+    """Return NumPy's arrays; raise `TargetError` if a device is named."""
     if device is not None:
         raise TargetError(f"--device {device}: NumPy's arrays live on the CPU; name other tensors: --tensors torch")
     return NumpyTensors()

@@ -24,13 +24,7 @@ _OF_SAME_BITS = {"bfloat16": "int16", "float8_e4m3fn": "int8", "float8_e5m2": "i
 
 
 def find_device(name: str) -> Any:
-    """Return the ``torch.device`` called `name`.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch does not know it, or cannot use it on this machine.
-    """
+    """Return the ``torch.device`` called `name`; raise `TargetError` if PyTorch cannot use it on this machine."""
     try:
         device = torch.device(name)
         torch.empty(1, device=device).cpu()
@@ -55,7 +49,7 @@ def to_tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
 
 
 def to_array(tensor: Any) -> NDArray[Any]:
-    """Give a tensor as an array of its dtype; on a CPU the two share memory."""
+    """Return a tensor as an array of its dtype; on a CPU the two share memory."""
     if tensor.device.type != "cpu":
         # A copy waits for its own stream alone, and work may be left on another.
         torch.accelerator.synchronize(tensor.device)
@@ -71,7 +65,7 @@ def gradients(
 ) -> dict[str, Any]:
     """Return the gradients of a function by ``torch.autograd.grad``, as `Differentiable.gradients` says."""
     with torch.enable_grad():
-        # A tensor of its own for each name, which shares the memory: what is one tensor has a gradient for each use.
+        # A tensor of its own for each name, which shares the memory: one tensor in two roles has a gradient for each.
         leaves = {name: tensor.detach().requires_grad_() for name, tensor in at.items()}
         outputs = function(leaves)
         kept = [name for name in along if outputs[name].requires_grad]
@@ -95,13 +89,7 @@ def gradients(
 
 
 class TorchTensors:
-    """PyTorch's tensors on a device.
-
-    Parameters
-    ----------
-    device
-        A ``torch.device``.
-    """
+    """PyTorch's tensors on a ``torch.device``."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
@@ -111,7 +99,7 @@ class TorchTensors:
         return to_tensor(array, self._device)
 
     def held(self, tensor: Any) -> NDArray[Any]:
-        """Return what the tensor holds."""
+        """Return the tensor as an array."""
         return to_array(tensor)
 
     def returned(self, value: Any) -> Any:
@@ -119,7 +107,7 @@ class TorchTensors:
         return to_array(value) if isinstance(value, torch.Tensor) else value
 
     def calling(self) -> AbstractContextManager[Any]:
-        """Return nothing that does anything: whether gradients are kept is for the function to say."""
+        """Return a context that does nothing: the function itself decides whether gradients are kept."""
         return nullcontext()
 
     def gradients(
@@ -132,16 +120,10 @@ class TorchTensors:
         return gradients(function, at, along)
 
     def has_gradient(self, tensor: Any) -> bool:
-        """Tell whether a tensor holds numbers of a float dtype."""
+        """Return whether a tensor holds numbers of a float dtype."""
         return tensor.is_floating_point()
 
 
 def tensors(device: str | None) -> TorchTensors:
-    """Return them.
-
-    Raises
-    ------
-    TargetError
-        If PyTorch cannot use the device.
-    """
+    """Return PyTorch's tensors on a device (None: the CPU); raise `TargetError` if PyTorch cannot use it."""
     return TorchTensors(find_device(device or "cpu"))

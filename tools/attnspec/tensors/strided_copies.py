@@ -15,11 +15,6 @@ def strided_copy(array: NDArray[Any]) -> NDArray[Any]:
 
     Gaps between the elements hold NaN, or 1 in arrays of integers and truth values, so that reading them shows. An
     array that runs backwards is copied forwards, in the order of its axes in memory.
-
-    Parameters
-    ----------
-    array
-        Any array.
     """
     backwards = any(stride < 0 for stride in array.strides)
     if backwards or array.size == 0 or array.flags.c_contiguous or array.flags.f_contiguous:

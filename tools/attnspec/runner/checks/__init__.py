@@ -1,4 +1,4 @@
-"""The checks that follow a first answer: what one call of a case does not show."""
+"""The checks that follow a first answer, for faults that one call of a case does not show."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["CHECKS", "Check", "beside_counterparts"]
 
 
 class Check(Protocol):
-    """What is looked at once there is an answer to a run."""
+    """Check of a run that has an answer."""
 
     def __call__(self, result: Result, session: Session) -> Result:
-        """Return what becomes of a result: the same one where nothing is found, or the check does not concern its run.
+        """Return the new result: the same one where nothing is found, or the check does not concern its run.
 
         Parameters
         ----------

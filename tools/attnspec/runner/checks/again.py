@@ -55,5 +55,5 @@ def again(result: Result, session: Session) -> Result:
 
 
 def equal_bits(second: NDArray[Any], first: NDArray[Any]) -> bool:
-    """Tell whether two arrays are of one dtype and shape, and hold the same bits."""
+    """Return whether two arrays are of one dtype and shape, and hold the same bits."""
     return second.dtype == first.dtype and second.shape == first.shape and second.tobytes() == first.tobytes()

@@ -1,8 +1,7 @@
 """A call with one argument changed: the output must change with it, and be right where the reference says what is.
 
-Which argument, and what it becomes, the case itself says. What such a call owes no fixture holds; where the page asks
-nothing of it that it did not ask of the case, the reference says it. An input is written over where it lies, for
-results that are kept as long as they are asked of the same array.
+The case states the argument and its change. No fixture holds the new outputs; the reference gives them where the page
+asks nothing new of the call. An input is overwritten in place, to show results kept by the identity of an array.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ if TYPE_CHECKING:
 
 
 def changed_argument(result: Result, session: Session) -> Result:
-    """Fail a run whose output stays the same when an argument changes that it depends on, or is wrong then.
-
-    A check, as :class:`attnspec.runner.checks.Check` has it.
-    """
+    """Fail a run whose output stays the same, or is wrong, when an argument changes that it depends on: a `Check`."""
     run, without = result.run, session.implementation.declaration.without
     if run.case.changed_argument is None or result.verdict.status not in RIGHT or result.got is None:
         return result
@@ -45,11 +41,11 @@ def changed_argument(result: Result, session: Session) -> Result:
         return result
     handed: dict[str, NDArray[Any]] | None = inputs_of(run)
     if _can_be_written_over(handed, name):
-        # Asked once more, so that what is kept by the arrays themselves is kept by these.
+        # Called once more, so that results kept by the identity of arrays are kept by these.
         before, _ = session.call(run, "again", handed=handed)
         if isinstance(before, Outputs) and (before.overwritten or before.inputs_changed):
             return result._replace(verdict=grade(run, before))
-        # So who trains writes into weights.
+        # So training writes into weights.
         np.copyto(handed[name], arrays_of(changed)[name])
     else:
         handed = None
@@ -64,7 +60,7 @@ def changed_argument(result: Result, session: Session) -> Result:
     if verdict is not None:
         is_kept = verdict.status not in RIGHT
     else:
-        # What would have changed may be NaN, before and after.
+        # The elements that should change may be NaN, before and after.
         is_kept = stayed and not _is_nan_by_declaration(run, output, result.got[output])
     return _failed(result, None if stayed else verdict) if is_kept else result
 
@@ -72,7 +68,7 @@ def changed_argument(result: Result, session: Session) -> Result:
 def _changed(run: Run, changed: ChangedArgument) -> Run | None:
     """Return a run with its one argument changed; None where a convention took the attribute away.
 
-    What the changed run is expected to give is not what it says.
+    Its expectation is still that of the run before the change.
     """
     if changed.reversed:
         inputs = {**run.case.inputs, changed.name: np.flip(run.case.inputs[changed.name]).copy()}
@@ -85,9 +81,9 @@ def _changed(run: Run, changed: ChangedArgument) -> Run | None:
 
 
 def _owed_by_reference(run: Run, case: Case) -> Case | None:
-    """Return a changed call as a case, with what the reference gives for it; None where nothing can be said of that.
+    """Return a changed call as a case, with the outputs of the reference.
 
-    Nothing is said where no whole outputs of the case are held, and where the reference refuses the call.
+    None where no whole outputs of the case are held, and where the reference refuses the call.
     """
     if case.properties is not None or case.sample or case.thinned:
         return None
@@ -102,12 +98,12 @@ def _owed_by_reference(run: Run, case: Case) -> Case | None:
 
 
 def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed: bool) -> Verdict | None:
-    """Return the verdict on the answer to a changed call; None where nothing says what is right."""
+    """Return the verdict on the answer to a changed call; None where nothing says which answer is right."""
     follows = _owed_by_reference(run, case)
     if follows is None:
         return None
     if not stayed:
-        # It may need a capability that the case does not need, or NaN, of which conventions tell more than a case does.
+        # It may need a capability that the case does not need, or NaN, of which conventions say more than a case does.
         owes_nan = any(np.isnan(np.asarray(array, np.float64)).any() for array in follows.golden(run.dtype).values())
         if owes_nan or not needed(follows) <= needed(run.case):
             return None
@@ -120,7 +116,7 @@ def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed:
 
 
 def _failed(result: Result, verdict: Verdict | None) -> Result:
-    """Return the fail of a run that kept what was computed before: all of it without a verdict, or part of it."""
+    """Return the fail of a run that kept earlier results: all of them without a verdict, or part of them."""
     changed = result.run.case.changed_argument
     assert changed is not None
     when = f"when {changed.name} alone became {changed.change}"
@@ -138,7 +134,7 @@ def _failed(result: Result, verdict: Verdict | None) -> Result:
 
 
 def _can_be_written_over(handed: Mapping[str, NDArray[Any]], argument: str) -> bool:
-    """Tell whether an argument that was handed over is an array that can become another, and no other one with it."""
+    """Return whether an argument that was handed over is an array that can become another, and no other one with it."""
     array = handed.get(argument)
     if array is None or not array.flags.writeable:
         return False
@@ -147,7 +143,7 @@ def _can_be_written_over(handed: Mapping[str, NDArray[Any]], argument: str) -> b
 
 
 def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:
-    """Tell whether NaN came where the page owes numbers: what passes so has declared it."""
+    """Return whether NaN came where the page expects numbers: such a pass rests on a declaration."""
     if not isinstance(run.expected, Values):
         return False
     is_nan, owed = np.isnan(got), run.case.golden(run.dtype).get(output)

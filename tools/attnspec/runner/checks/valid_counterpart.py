@@ -1,4 +1,4 @@
-"""Refusals beside their valid counterparts: who refuses everything refuses nothing."""
+"""Refusals beside their valid counterparts: an implementation that refuses everything shows nothing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def valid_counterpart(result: Result, session: Session) -> Result:
-    """Take back the pass of a refusal whose valid counterpart does not pass, which is called if it was not selected.
-
-    A check, as :class:`attnspec.runner.checks.Check` has it.
-    """
+    """Take back the pass of a refusal whose valid counterpart (called if not selected) does not pass: a `Check`."""
     counterpart = _counterpart_of(result, session.suite)
     if counterpart is None:
         return result
@@ -33,15 +30,7 @@ def valid_counterpart(result: Result, session: Session) -> Result:
 
 
 def beside_counterparts(results: Sequence[Result], suite: Suite) -> tuple[Result, ...]:
-    """Take back the passes of refusals whose valid counterparts do not pass, where nothing can be called any more.
-
-    Parameters
-    ----------
-    results
-        The results of a run.
-    suite
-        Its cases.
-    """
+    """Take back the passes of refusals whose valid counterparts do not pass, where nothing can be called any more."""
     known: dict[Key, Status] = {(result.case.id, result.dtype): result.status for result in results}
     checked: list[Result] = []
     for result in results:
@@ -66,7 +55,7 @@ def _key(counterpart: Case, result: Result) -> Key:
 
 
 def _taken_back(result: Result, counterpart: Case, status: Status | None) -> Result:
-    """Return a refusal as what it says beside its counterpart: nothing, where that one did not pass or was not run."""
+    """Return a refusal as unsupported where its counterpart did not pass or was not run: it says nothing then."""
     if status == "pass":
         return result
     how = "was not run" if status is None else "did not pass"
