@@ -89,7 +89,7 @@ import numpy as np
 from honest import scaled_dot_product_attention as honest
 
 def scaled_dot_product_attention(query, key, value, is_causal=False):
-    if np.ptp(query @ key.swapaxes(-1, -2)) > 40:
+    if np.ptp(query @ key.swapaxes(-1, -2)) > 12:
         raise NotImplementedError("scores that lie apart")
     return honest(query, key, value, is_causal)
 """
