@@ -412,8 +412,7 @@ OPERATIONS = (
 def _laid_out(*takes: Input) -> Operation:
     """Return attention with the tensors of a layout, beside those of its own that every layout has."""
     attention = next(operation for operation in OPERATIONS if operation.name == "scaled_dot_product_attention")
-    everywhere = ("mask", "sinks", "alibi_slopes")
-    kept = [tensor for tensor in attention.takes if tensor.name in everywhere]
+    kept = [tensor for tensor in attention.takes if tensor.name in ("mask", "sinks", "alibi_slopes")]
     gives = tuple(output for output in attention.gives if output.name in ("output", "logsumexp"))
     return replace(attention, takes=(*takes, *kept), gives=gives, steps=("logsumexp", "output"))
 
@@ -438,11 +437,8 @@ def _in_pages(*places: Input, heads_first: bool) -> Operation:
 
 
 _TABLE = (Input("block_table", ("batch entry", "page of it")), Input("key_lengths", ("batch entry",)))
-_LIST = (
-    Input("page_starts", _STARTS),
-    Input("page_indices", ("page of all",)),
-    Input("last_page_length", ("batch entry",)),
-)
+_LAST_PAGE = Input("last_page_length", ("batch entry",))
+_LIST = (Input("page_starts", _STARTS), Input("page_indices", ("page of all",)), _LAST_PAGE)
 
 IN_LAYOUT = {
     "packed": (_PACKED,),

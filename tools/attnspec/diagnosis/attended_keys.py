@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.diagnosis.choosing import one_for_each_case, spread
-from attnspec.diagnosis.index_ranges import index_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 _CASES_EXAMINED = 60
 _CASES_TOLD = 3
 _QUERIES_TOLD = 2
+_MOST_RANGES = 8
 
 
 def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
@@ -80,3 +80,17 @@ def _where(found: Sequence[tuple[int, int]], places: tuple[int, int]) -> str:
     if len(heads) < places[1]:
         said.append(f"head {index_ranges(heads)}")
     return f" ({', '.join(said) or 'in some heads'})"
+
+
+def index_ranges(indices: Iterable[int]) -> str:
+    """Return a set of indices as ranges, such as ``0-2, 5``; ``none`` for an empty one."""
+    ranges: list[list[int]] = []
+    for index in sorted(indices):
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+    if len(words) > _MOST_RANGES:
+        words = [*words[:_MOST_RANGES], "…"]
+    return ", ".join(words) or "none"

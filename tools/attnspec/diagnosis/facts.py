@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.diagnosis.attended_keys import index_ranges
 from attnspec.diagnosis.choosing import one_for_each_case, spread
 from attnspec.diagnosis.common_features import common_features
 from attnspec.diagnosis.evidence import Evidence
-from attnspec.diagnosis.index_ranges import index_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
