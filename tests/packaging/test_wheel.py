@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 from attnspec.base import locations
 from attnspec.base.version import __version__
+from attnspec.targets.where_raised import OUR_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("golden", "spec/operations", "spec/schemas")
@@ -96,6 +97,10 @@ def environment(wheel, tmp_path_factory) -> tuple[Path, Path]:
 def test_nothing_but_what_users_need_is_installed(contents) -> None:
     tops = {name.split("/")[0] for name in contents}
     assert tops == {*PACKAGES, f"attnspec-{__version__}.dist-info"}
+
+
+def test_what_is_installed_is_not_taken_for_the_code_of_a_user() -> None:
+    assert {*OUR_PACKAGES} == {*PACKAGES}
 
 
 def test_the_wheel_ships_goldens_schemas_and_pages(contents) -> None:

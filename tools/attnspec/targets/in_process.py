@@ -21,7 +21,7 @@ from attnspec.contract.layout import operation_in, read_layout
 from attnspec.targets.calling import read_returned, read_signature
 from attnspec.targets.differentiating import differentiated
 from attnspec.targets.handed_out import HandedOut, fingerprint
-from attnspec.targets.where_raised import place_of
+from attnspec.targets.where_raised import OUR_PACKAGES, place_of
 from attnspec.tensors import TENSORS
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from attnspec.tensors import Tensors
 
 _NAMES_TOLD = 5
-_OURS = "attnspec"
 
 
 class InProcessImplementation:
@@ -193,7 +192,7 @@ def _signatures(
 
 def _not_graded(holder: ModuleType) -> tuple[str, ...]:
     """Return the public functions that a user's module defines and that are no operations, nor another name of one."""
-    if holder.__name__.partition(".")[0] == _OURS:
+    if holder.__name__.partition(".")[0] in OUR_PACKAGES:
         return ()
     found = {name: getattr(holder, name) for name in own_callables(holder)}
     graded = {id(function) for name, function in found.items() if name in OPERATIONS}

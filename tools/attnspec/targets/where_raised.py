@@ -8,7 +8,15 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-_OURS = ("attnspec", "attnspec_mistakes", "attnspec_reference")
+OUR_PACKAGES = (
+    "attnspec",
+    "attnspec_adapters",
+    "attnspec_draws",
+    "attnspec_mistakes",
+    "attnspec_probes",
+    "attnspec_reference",
+)
+"""What is installed with attnspec, and so is no code of a user's."""
 
 
 def place_of(error: BaseException) -> str:
@@ -26,7 +34,7 @@ def place_of(error: BaseException) -> str:
 def beyond_attnspec(error: BaseException) -> TracebackType | None:
     """Return the traceback from the first frame on that is not of attnspec or a built-in implementation, or None."""
     place = error.__traceback__
-    while place is not None and _package(place.tb_frame) in _OURS:
+    while place is not None and _package(place.tb_frame) in OUR_PACKAGES:
         place = place.tb_next
     return place
 
@@ -48,7 +56,7 @@ def to_the_users_frame(traceback: TracebackType) -> TracebackType:
 
 def _is_the_users(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
-    return _package(frame) not in _OURS and not file.startswith(("<", *_NOT_THE_USERS))
+    return _package(frame) not in OUR_PACKAGES and not file.startswith(("<", *_NOT_THE_USERS))
 
 
 def _package(frame: FrameType) -> str:
