@@ -60,7 +60,7 @@ def test_every_room_has_a_folder_a_family(room):
 
 @each_family
 def test_a_family_is_what_its_folder_says(family):
-    contract = f"tools/attnspec/families/{family}/contract.py"
+    contract = f"tools/attnspec/contract/{family}.py"
     assert family_called(family).name == family, f"tools/attnspec/families/{family}/family.py gives another name"
     assert TITLES[family], f"{contract} has no TITLE"
     assert [operation for operation in OPERATIONS.values() if operation.family == family], (
@@ -71,12 +71,12 @@ def test_a_family_is_what_its_folder_says(family):
 @each_family
 def test_a_family_lists_its_layouts_in_the_contract(family):
     arranged = set(family_called(family).layouts)
-    assert arranged <= set(LAYOUTS), f"tools/attnspec/families/{family}/contract.py: LAYOUTS lacks one of {arranged}"
+    assert arranged <= set(LAYOUTS), f"tools/attnspec/contract/{family}.py: LAYOUTS lacks one of {arranged}"
 
 
 def test_every_layout_but_the_contracts_own_is_arranged_by_a_family():
     arranged = {layout for family in FAMILIES for layout in family_called(family).layouts}
-    assert set(LAYOUTS[1:]) == arranged, "a contract.py lists LAYOUTS that no layouts.py arranges"
+    assert set(LAYOUTS[1:]) == arranged, "a contract lists LAYOUTS that no family arranges"
 
 
 @each_operation
@@ -115,7 +115,7 @@ def test_an_operation_has_recipes_and_goldens(operation):
 
 @each_operation
 def test_every_tensor_of_an_operation_has_its_axes(operation):
-    file = f"tools/attnspec/families/{operation.family}/contract.py"
+    file = f"tools/attnspec/contract/{operation.family}.py"
     for name, axes in operation.axes.items():
         arrays = [array for case in cases_of(operation) for array in tensors(case, name) if case.rejects is None]
         ranks = {array.ndim for array in arrays}
@@ -159,22 +159,22 @@ def test_the_clauses_of_an_operation_begin_with_its_short_name(operation):
 
 
 def test_every_library_that_is_built_in_is_listed():
-    builtin = ROOT / "tools" / "attnspec" / "adapters" / "builtin"
     listed = {target.partition(":")[0].rpartition(".")[2] for target in BUILT_IN.values()}
-    for package in sorted(builtin.glob("*/__init__.py")):
-        name = package.parent.name
-        if package.read_text("utf-8").startswith('"""The built-in adapter'):
-            assert name in listed, f"tools/attnspec/base/extensions.py (BUILT_IN) does not list {name}"
+    doors = sorted((ROOT / "tools" / "attnspec_adapters").glob("*/__init__.py"))
+    built_in = [door.parent.name for door in doors if door.read_text("utf-8").startswith('"""The built-in adapter')]
+    assert {"flax", "jax", "torch"} < {*built_in}
+    for name in built_in:
+        assert name in listed, f"tools/attnspec/base/extensions.py (BUILT_IN) does not list {name}"
 
 
 @each_operation
-def test_an_operation_of_which_cases_are_drawn_has_impostors(operation):
-    random_cases, room = random_cases_of(operation.name), f"tools/attnspec/families/{operation.family}/impostors/"
+def test_an_operation_of_which_cases_are_drawn_has_trivial_answers(operation):
+    random_cases, room = random_cases_of(operation.name), f"tools/attnspec_draws/{operation.family}/trivial/"
     # What has no values has no wrong ones either.
     has_values = any(case.operation == operation.name and case.expected for case in CASES)
     drawn = operation.name in random_cases.case_generators and has_values
     trivial_answers = random_cases.trivial_answers.get(operation.name, ())
-    assert drawn == bool(trivial_answers), f"{room}__init__.py (IMPOSTORS): {operation.name} is drawn: {drawn}"
+    assert drawn == bool(trivial_answers), f"{room}__init__.py (TRIVIAL_ANSWERS): {operation.name} is drawn: {drawn}"
     assert trivial_answers == () or any(trivial_answer.name == "zeros" for trivial_answer in trivial_answers), (
         f"{room} lacks zeros"
     )

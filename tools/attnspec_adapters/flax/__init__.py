@@ -1,4 +1,4 @@
-"""Built-in adapter `flax`: Flax NNX on a CPU."""
+"""The built-in adapter `flax`: Flax NNX on a CPU."""
 
 from __future__ import annotations
 

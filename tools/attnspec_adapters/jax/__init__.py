@@ -1,4 +1,4 @@
-"""Built-in adapter `jax`: JAX on a CPU."""
+"""The built-in adapter `jax`: JAX on a CPU."""
 
 from __future__ import annotations
 
