@@ -21,7 +21,8 @@ VARIABLE = "ATTNSPEC_SHARES"
 """The variable of the environment that says in how many shares the whole is cut, of which one is due."""
 
 _ROOT = Path(__file__).parents[2]
-_COUNTS = ("golden/index.json", "tools/attnspec/**/*.py", "reference_impl/**/*.py")
+_INSTALLED = ("attnspec", "attnspec_adapters", "attnspec_draws", "attnspec_probes")
+_COUNTS = ("golden/index.json", "reference_impl/**/*.py", *(f"tools/{package}/**/*.py" for package in _INSTALLED))
 """The files whose change makes another share due."""
 
 
