@@ -20,7 +20,7 @@ from attnspec.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
 from attnspec_authoring.rotation import is_due
 from attnspec_authoring.third_party.judging import judge
 from attnspec_authoring.third_party.known_defects import read_known_defects
-from attnspec_authoring.third_party.running import run_implementation
+from attnspec_authoring.third_party.running import run_share
 from attnspec_authoring.third_party.table import lines
 
 
@@ -52,16 +52,17 @@ def main(
     except AttnspecError as error:
         click.echo(f"attnspec: {error}", err=True)
         sys.exit(2)
-    cases = {case_id: case for case_id, case in known.items() if is_due(case_id)}
+    due = [case_id for case_id in known if is_due(case_id)]
     options = [f"--profile={profile}" for profile in profiles]
-    # Each by its id where some are left out.
-    options += [f"--select={pattern}" for pattern in (select if len(cases) == len(known) else cases)]
     options += [f"--golden={golden}"] if golden is not None else []
+    whole = [*options, *(f"--select={pattern}" for pattern in select)]
+    # Each by its id where some are left out.
+    share = whole if len(due) == len(known) else [*options, *(f"--select={case_id}" for case_id in due)]
     chosen = names or tuple(name for name in THIRD_PARTY if extra_of(name) == extra)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        outcomes = list(pool.map(partial(run_implementation, options=options), chosen))
-    judgement = judge(outcomes, defects, cases)
-    for line in lines(outcomes, judgement, defects, cases):
+        outcomes = list(pool.map(partial(run_share, share=share, whole=whole), chosen))
+    judgement = judge(outcomes, defects, known)
+    for line in lines(outcomes, judgement, defects, known):
         click.echo(line)
     sys.exit(0 if judgement.is_good else 1)
 

@@ -64,7 +64,5 @@ def judge(outcomes: Sequence[Outcome], defects: Sequence[KnownDefect], cases: Ma
         for outcome in outcomes
         if outcome.name in defect.implementations and outcome.problem is None and not shown[defect.id, outcome.name]
     )
-    missing = tuple(
-        outcome for outcome in outcomes if not any(result["status"] == "pass" for result in outcome.results)
-    )
+    missing = tuple(outcome for outcome in outcomes if not outcome.has_passed)
     return Judgement(seen, tuple(failures), gone, missing)
