@@ -115,8 +115,10 @@ def test_no_general_room_names_anything_of_a_family(suffix):
     rooms = general_rooms(suffix)
     assert rooms
     found = {path.relative_to(ROOT).as_posix(): sorted(read(path.read_text("utf-8"))) for path in rooms}
-    told = [f"{path} names {', '.join(names)}" for path, names in found.items() if names]
-    assert not told, "\n".join([*told, "What belongs to a family goes to its rooms (CONTRIBUTING.md, Add a family)."])
+    reported = [f"{path} names {', '.join(names)}" for path, names in found.items() if names]
+    assert not reported, "\n".join(
+        [*reported, "What belongs to a family goes to its rooms (CONTRIBUTING.md, Add a family)."]
+    )
 
 
 @pytest.mark.parametrize(

@@ -148,12 +148,12 @@ def test_imports_are_found_wherever_they_stand() -> None:
 
 def test_no_files_import_each_other_in_a_circle() -> None:
     found = circles(files_of(*PACKAGES.values()))
-    told = [
+    reported = [
         f"{shown(path)} imports {', '.join(shown(target) for target in imported_files(path) if target in circle)}"
         for circle in found
         for path in circle
     ]
-    assert not found, "These files import each other:\n" + "\n".join(told)
+    assert not found, "These files import each other:\n" + "\n".join(reported)
 
 
 INSTALLED = [folder for name, folder in PACKAGES.items() if any(name in floor for floor in FLOORS) or name in BESIDE]

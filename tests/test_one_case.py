@@ -25,7 +25,7 @@ def test_what_it_holds():
     case = attnspec.case(PLAIN)
     assert (case.id, case.operation, case.dtype) == (PLAIN, "scaled_dot_product_attention", "float64")
     assert case.attributes == {}
-    assert case.owed == ("output",)
+    assert case.required == ("output",)
     assert case.refusal is None
     assert case.inputs["query"].dtype == np.float64
     error = np.abs(attention(**case.inputs) - case.expected["output"])
@@ -92,7 +92,7 @@ def test_what_is_no_answer_is_said_in_a_sentence(returned, sentence):
 
 def test_a_wrong_dtype_is_wrong():
     case = attnspec.case(PLAIN, "float32")
-    with pytest.raises(AssertionError, match="owed is float32"):
+    with pytest.raises(AssertionError, match="expected float32"):
         case.check(attention(**case.inputs).astype(np.float64))
 
 

@@ -46,9 +46,9 @@ def test_the_report_offers_the_very_options_that_the_reader_is_told(run):
 
 def test_the_failure_is_what_the_student_is_told(run):
     shown = next(block for kind, block in BLOCKS if kind == "text")
-    told = run(f"attnspec validate {IMPLEMENTATIONS / 'student_softmax_axis_0.py'}")
-    assert told.returncode == 1
-    printed = [line.rstrip() for line in told.stdout.splitlines()]
+    reported = run(f"attnspec validate {IMPLEMENTATIONS / 'student_softmax_axis_0.py'}")
+    assert reported.returncode == 1
+    printed = [line.rstrip() for line in reported.stdout.splitlines()]
     lines = shown.splitlines()
     start = printed.index(lines[0])
     assert printed[start : start + len(lines)] == lines

@@ -87,10 +87,12 @@ def asked(implementation, inputs, **attributes):
 
 def near(answer, inputs, **attributes):
     assert isinstance(answer, Outputs), answer
-    owed = reference.scaled_dot_product_attention_backward(**inputs, **attributes)._asdict()
-    owed = {name: array for name, array in owed.items() if array is not None and name not in ("delta", "grad_scores")}
-    assert set(answer.values) == set(owed)
-    for name, array in owed.items():
+    expected = reference.scaled_dot_product_attention_backward(**inputs, **attributes)._asdict()
+    expected = {
+        name: array for name, array in expected.items() if array is not None and name not in ("delta", "grad_scores")
+    }
+    assert set(answer.values) == set(expected)
+    for name, array in expected.items():
         assert answer.values[name].dtype == array.dtype
         np.testing.assert_allclose(answer.values[name], array, rtol=1e-13, atol=1e-13, err_msg=name)
 

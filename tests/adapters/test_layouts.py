@@ -352,7 +352,7 @@ def test_an_edit_in_place_is_reported():
 def test_the_declaration_and_closing_go_through():
     fake = Fake({})
     wrapped = laid_out(fake, "hse")
-    assert wrapped.declaration == replace(fake.declaration, asked_in="hse")
+    assert wrapped.declaration == replace(fake.declaration, requested_in="hse")
     wrapped.close()
     assert fake.closed == 1
 

@@ -137,9 +137,9 @@ def test_what_a_program_lacks_is_told_in_a_sentence(name, tmp_path, monkeypatch)
     if "before the end of stdin" in name:
         monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     found = faults_of(command_of(tmp_path, f"\n{code}", main, "stdin.py" if "stdin" in name else "program.py"))
-    told = [fault for broken, fault in found.items() if protocol_check in broken]
-    assert told, found
-    assert sentence in told[0]
+    reported = [fault for broken, fault in found.items() if protocol_check in broken]
+    assert reported, found
+    assert sentence in reported[0]
 
 
 def test_without_an_answer_to_start_nothing_else_is_tried(tmp_path):

@@ -222,7 +222,7 @@ def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
     assert name == "more than a pipe holds" or appears(tmp_path / "program.said")
     time.sleep(0.5)
     assert values(implementation.run(softmax(2, heard=["of another"]))) == [2]
-    assert [told.startswith("after its answer, the process") for told in heard] == [True]
+    assert [reported.startswith("after its answer, the process") for reported in heard] == [True]
     assert sentence in heard[0]
     assert values(implementation.run(softmax(3))) == [3]
     implementation.finish()
@@ -235,7 +235,7 @@ def test_what_follows_the_last_answer_is_found_when_nothing_more_is_asked(starte
     more, sentence = SURPLUS[name]
     heard = []
     answered_and_more(started, more, heard).finish()
-    assert [sentence in told for told in heard] == [True]
+    assert [sentence in reported for reported in heard] == [True]
 
 
 def test_an_answer_with_an_earlier_seq_belongs_to_the_answer_that_it_follows(started):
@@ -245,7 +245,7 @@ def test_an_answer_with_an_earlier_seq_belongs_to_the_answer_that_it_follows(sta
     assert values(implementation.run(softmax(1, heard=first))) == [1]
     assert values(implementation.run(softmax(2, heard=second))) == [2]
     implementation.finish()
-    assert ['\\"seq\\": 1' in told for told in first] == [True]
+    assert ['\\"seq\\": 1' in reported for reported in first] == [True]
     assert not second
 
 

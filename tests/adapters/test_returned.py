@@ -142,10 +142,10 @@ class BrokenOnAsking:
         ((ONES,) * 8, "returned 8 outputs; it has 7: output, weights, logsumexp, scores, logits, present_key, "),
         ({"output": ONES, "attention": ONES}, "returned the unknown output 'attention'; its outputs are output, "),
         ({0: ONES}, "returned the unknown output 0; its outputs are output, "),
-        ({}, "returned no 'output', the output that is owed."),
-        ((), "returned no 'output', the output that is owed."),
-        ((None, ONES), "returned no 'output', the output that is owed."),
-        ({"weights": ONES}, "returned no 'output', the output that is owed."),
+        ({}, "returned no 'output', the output that is expected."),
+        ((), "returned no 'output', the output that is expected."),
+        ((None, ONES), "returned no 'output', the output that is expected."),
+        ({"weights": ONES}, "returned no 'output', the output that is expected."),
     ],
 )
 def test_what_is_no_set_of_outputs_is_malformed_and_said_in_a_sentence(returned, sentence):

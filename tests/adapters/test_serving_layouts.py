@@ -64,8 +64,8 @@ def test_the_reference_gives_in_a_layout_what_it_gives_in_the_contracts_own(layo
     right = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
     for entry, counted in enumerate(inputs["query_lengths"]):
         for name in ("output", "logsumexp"):
-            given, owed = answer.values[name][entry, :, :counted], getattr(right, name)[entry, :, :counted]
-            np.testing.assert_allclose(given, owed, rtol=1e-14, atol=1e-14)
+            given, expected = answer.values[name][entry, :, :counted], getattr(right, name)[entry, :, :counted]
+            np.testing.assert_allclose(given, expected, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("layout", PAGED)
@@ -299,8 +299,8 @@ def test_what_a_layout_cannot_hold_is_declined(layout, inputs, words):
 @pytest.mark.parametrize(
     ("layout", "returned", "words"),
     [
-        ("packed", np.zeros((4, 4, 3, 3)), "output has the shape (4, 4, 3, 3); owed is (12, 4, 3)"),
-        ("paged", np.zeros((12, 4, 3)), "output has the shape (12, 4, 3); owed is (4, 4, 3, 3)"),
+        ("packed", np.zeros((4, 4, 3, 3)), "output has the shape (4, 4, 3, 3); expected (12, 4, 3)"),
+        ("paged", np.zeros((12, 4, 3)), "output has the shape (12, 4, 3); expected (4, 4, 3, 3)"),
     ],
 )
 def test_outputs_of_another_layout_are_none(layout, returned, words):
@@ -326,7 +326,7 @@ def test_a_function_has_the_arguments_of_its_layout():
     report = validate(mine, operation=OPERATION, layout="paged", profile="paged")
     assert report.summary.counts["pass"] >= 4
     assert not report.wrong
-    assert report.declaration.asked_in == "paged"
+    assert report.declaration.requested_in == "paged"
     with pytest.raises(TargetError, match="'key', 'value'"):
         validate(mine, operation=OPERATION)
     with pytest.raises(TargetError, match="block_table"):

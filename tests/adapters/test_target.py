@@ -58,7 +58,7 @@ def test_layers_are_put_on_in_their_order_from_the_nearest_to_the_outermost():
 
     def layer(name):
         def put_on(implementation, target):
-            seen.append((name, implementation.declaration.without, implementation.declaration.asked_in))
+            seen.append((name, implementation.declaration.without, implementation.declaration.requested_in))
             return implementation
 
         return put_on

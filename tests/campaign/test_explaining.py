@@ -18,13 +18,13 @@ def test_the_clause_and_the_law_are_told_of_draws_of_a_missing_scale(planned_cam
     assert evidence.failed == len(tally.wrong)
     assert len(evidence.failing) <= LOOKED_AT
     problem = explained(task("no_scale"), evidence)[0]
-    told = " ".join(problem.lines)
-    assert "1/√E" in told
-    assert "Scores are multiplied by 1" in told
+    reported = " ".join(problem.lines)
+    assert "1/√E" in reported
+    assert "Scores are multiplied by 1" in reported
     assert problem.draws > len(evidence.failing) / 2
     small = drawn_of(recipe_from_text(problem.small.recipe))
     assert small.extents["keys"] <= 2
-    assert "owed is" in problem.small.message
+    assert "expected" in problem.small.message
 
 
 def test_what_failed_and_what_passed_are_kept_apart(planned_campaign):

@@ -114,7 +114,7 @@ BAD_DOCUMENTS = {
     "first output missing": (
         lambda document: document["expected"]["float32"].pop("context"),
         "at /expected/float32:",
-        "the output 'context', which is owed, is missing",
+        "the output 'context', which is required, is missing",
     ),
     "wrong profile": (at("/profile", "attention"), "at /profile:", "'documents'"),
     "changed argument, but not how": (

@@ -28,15 +28,15 @@ def target(name):
 
 def test_what_is_right_ends_with_0(capsys):
     assert main(["campaign", "reference", "--cases", "40", "--dtype", "float32", *SMALL]) == 0
-    told = capsys.readouterr().out
-    assert "0 failed" in told
-    assert "is_causal" in told
+    reported = capsys.readouterr().out
+    assert "0 failed" in reported
+    assert "is_causal" in reported
 
 
 def test_all_that_was_drawn_is_told(capsys):
     assert main(["campaign", "reference", "--cases", "150", "--dtype", "float32", *SMALL]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    drawn = told.partition("Drawn: ")[2].partition(". ")[0].split(", ")
+    reported = " ".join(capsys.readouterr().out.split())
+    drawn = reported.partition("Drawn: ")[2].partition(". ")[0].split(", ")
     assert len(drawn) > 60
     assert all(feature.rpartition(" ")[2].isdecimal() for feature in drawn)
 
@@ -44,9 +44,9 @@ def test_all_that_was_drawn_is_told(capsys):
 def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
     recipes = tmp_path / "recipes"
     assert main(["campaign", target("wrong"), "--cases", "200", "--recipes", str(recipes), *SMALL]) == 1
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     (recipe,) = recipes.read_text().splitlines()
-    assert f"attnspec debug {recipe} {target('wrong')}" in told
+    assert f"attnspec debug {recipe} {target('wrong')}" in reported
     assert main(["debug", recipe, target("wrong")]) == 1
 
 
@@ -101,17 +101,17 @@ def test_a_file_that_cannot_be_written_is_told(capsys, tmp_path):
 def test_features_of_draws_and_capabilities_are_left_out(capsys):
     arguments = ["campaign", "reference", "--cases", "40", "--dtype", "float32", *SMALL]
     assert main([*arguments, "--without", "uniform,presentation,window,sinks"]) == 0
-    told = capsys.readouterr().out
-    assert "is_causal" in told
-    assert not any(word in told for word in ("uniform", "presentation", "window", "sinks"))
+    reported = capsys.readouterr().out
+    assert "is_causal" in reported
+    assert not any(word in reported for word in ("uniform", "presentation", "window", "sinks"))
 
 
 def test_what_is_no_feature_is_refused_and_what_is_one_listed(capsys):
     assert main(["campaign", "reference", "--cases", "40", "--without", "unicorns"]) == 2
-    told = capsys.readouterr().err
-    assert "--without unicorns: 'unicorns' is nothing that draws could leave out." in told
-    assert "attnspec explain capabilities" in told
-    assert "tied, tiny, turned_inside, uniform, wide." in told
+    reported = capsys.readouterr().err
+    assert "--without unicorns: 'unicorns' is nothing that draws could leave out." in reported
+    assert "attnspec explain capabilities" in reported
+    assert "tied, tiny, turned_inside, uniform, wide." in reported
 
 
 def test_what_is_not_offered_is_told(capsys):
@@ -128,10 +128,10 @@ def test_what_is_not_offered_is_told(capsys):
 def test_where_nothing_could_be_graded_it_ends_with_1(capsys, tmp_path):
     (tmp_path / "declines.py").write_text("def softmax(x, axis=-1):\n    raise NotImplementedError('not today')\n")
     assert main(["campaign", str(tmp_path / "declines.py"), "--cases", "4"]) == 1
-    told = capsys.readouterr().out
-    assert "4 draws" in told
-    assert "Nothing could be graded: all draws were declined." in told
-    command = shlex.split(told.splitlines()[-1])
+    reported = capsys.readouterr().out
+    assert "4 draws" in reported
+    assert "Nothing could be graded: all draws were declined." in reported
+    command = shlex.split(reported.splitlines()[-1])
     assert main(command[1:]) == 1
     assert "not today" in capsys.readouterr().out
 
@@ -186,11 +186,11 @@ def test_an_interruption_leaves_what_was_found(tmp_path):
     while time.monotonic() < deadline and not (kept.exists() and '"values"' in kept.read_text()):
         time.sleep(0.1)
     os.killpg(running.pid, signal.SIGINT)
-    told, errors = running.communicate(timeout=60)
+    reported, errors = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "draws in" in told
-    assert "failed so far (values), such as:" in told
-    assert "  attnspec debug draw:" in told
+    assert "draws in" in reported
+    assert "failed so far (values), such as:" in reported
+    assert "  attnspec debug draw:" in reported
     assert errors.split("\n")[:-1] == [
         f"{kept} holds what is done; the same command goes on with it.",
         "",
@@ -278,7 +278,7 @@ def test_what_ends_its_process_while_it_is_imported_is_told(capsys, tmp_path):
 
 def test_what_ends_its_process_at_small_draws_is_told_with_the_draw(capsys):
     assert main(["campaign", target("crashing"), "--cases", "40", *SMALL]) == 1
-    told = capsys.readouterr().out
-    assert ", 0 declined" in told
-    assert "It ends the process that asks for it." in told
-    assert "Made small: the process ended with exit code 3" in told
+    reported = capsys.readouterr().out
+    assert ", 0 declined" in reported
+    assert "It ends the process that asks for it." in reported
+    assert "Made small: the process ended with exit code 3" in reported

@@ -15,11 +15,11 @@ def waited(condition):
 
 
 def test_where_no_terminal_is_lines_come_now_and_then(capsys):
-    told = []
+    reported = []
 
     def has_told():
-        told.append(capsys.readouterr().err)
-        return "".join(told).count("attnspec: finding out\n") >= 3
+        reported.append(capsys.readouterr().err)
+        return "".join(reported).count("attnspec: finding out\n") >= 3
 
     with doing("finding out", seconds=0.01):
         assert waited(has_told)

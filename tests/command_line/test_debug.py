@@ -132,7 +132,7 @@ def test_more_wrong_elements_than_are_shown_are_counted(mine, debug):
 def test_another_shape_is_said_without_a_table(mine, debug):
     status, out, _ = debug(PLAIN, f"{mine}:elsewhere", *AS)
     assert status == 1
-    assert "fail: output has the shape (3, 4, 2, 3); owed is (3, 2, 4, 3)." in out
+    assert "fail: output has the shape (3, 4, 2, 3); expected (3, 2, 4, 3)." in out
     assert "error / tolerance" not in out
 
 

@@ -31,19 +31,19 @@ def test_the_right_one_ends_with_0(shapes, capsys):
 
 def test_the_wrong_one_ends_with_1_and_can_be_seen(shapes, capsys):
     assert main(["judge", target("zeros"), *shapes]) == 1
-    told = capsys.readouterr().out
-    assert "zeros.py: wrong\n" in told
-    assert "It returned zeros." in told
-    line = next(line for line in told.splitlines() if "attnspec show --python" in line)
+    reported = capsys.readouterr().out
+    assert "zeros.py: wrong\n" in reported
+    assert "It returned zeros." in reported
+    line = next(line for line in reported.splitlines() if "attnspec show --python" in line)
     recipe = shlex.split(line)[-1]
     assert main(["debug", recipe, target("zeros")]) == 1
 
 
 def test_several_are_ranked(shapes, capsys):
     assert main(["judge", target("zeros"), target("honest"), *shapes]) == 1
-    told = capsys.readouterr().out
-    assert told.index("honest.py: right") < told.index("zeros.py: wrong")
-    assert told.startswith("1. ")
+    reported = capsys.readouterr().out
+    assert reported.index("honest.py: right") < reported.index("zeros.py: wrong")
+    assert reported.startswith("1. ")
 
 
 def test_the_document_is_json(shapes, capsys):
@@ -70,10 +70,10 @@ def test_what_cannot_be_done_is_said_in_a_sentence(shapes, capsys, words, says):
 def test_one_that_cannot_be_loaded_keeps_nobody_from_a_verdict(shapes, tmp_path, capsys):
     (tmp_path / "broken.py").write_text("def attention(:\n")
     assert main(["judge", str(tmp_path / "broken.py"), target("honest"), *shapes]) == 1
-    told = capsys.readouterr().out
-    assert "honest.py: right" in told
-    assert "broken.py: not judged" in told
-    assert "SyntaxError" in told
+    reported = capsys.readouterr().out
+    assert "honest.py: right" in reported
+    assert "broken.py: not judged" in reported
+    assert "SyntaxError" in reported
 
 
 def test_a_layout_is_taken_from_the_file_or_said(shapes, tmp_path, capsys):

@@ -72,7 +72,7 @@ def test_the_scripts_run_where_there_is_no_attnspec():
     assert ended.returncode == 0, ended.stderr
     printed = json.loads(ended.stdout)
     assert printed.keys() == scripts.keys()
-    assert [case_id for case_id, told in printed.items() if not told] == []
+    assert [case_id for case_id, reported in printed.items() if not reported] == []
 
 
 @pytest.mark.parametrize("profile", sorted(FIRST_OF_PROFILE))

@@ -58,10 +58,10 @@ WRONG = ("validate", STUDENT, "--profile", "documents")
 def test_reports_are_written_and_the_status_is_the_verdicts_whatever_stdout_is(
     redirection, arguments, status, tmp_path
 ):
-    report, told = tmp_path / "report.json", tmp_path / "status"
+    report, reported = tmp_path / "report.json", tmp_path / "status"
     done = subprocess.run(
         [
-            *("sh", "-c", f'{{ "$0" -m attnspec "$@"; echo $? > {told}; }} {redirection}'),
+            *("sh", "-c", f'{{ "$0" -m attnspec "$@"; echo $? > {reported}; }} {redirection}'),
             *(sys.executable, *arguments, "--report", str(report)),
         ],
         capture_output=True,
@@ -69,7 +69,7 @@ def test_reports_are_written_and_the_status_is_the_verdicts_whatever_stdout_is(
         timeout=60,
         check=False,
     )
-    assert int(told.read_text("utf-8")) == status
+    assert int(reported.read_text("utf-8")) == status
     assert report.stat().st_size > 0
     full = redirection.endswith("full")
     assert done.stderr.startswith("attnspec: the verdict could not be printed") == full

@@ -1,4 +1,4 @@
-"""Tolerances and verdicts without a suite: what a run owes is stated by the test."""
+"""Tolerances and verdicts without a suite: what a run expects is stated by the test."""
 
 from attnspec import grading as comparison
 from attnspec.contract import OPERATIONS

@@ -88,16 +88,18 @@ def bound_of(feature, dtype="float64", **conventions):
 @pytest.mark.parametrize("feature", FEATURES)
 def test_the_values_of_the_bound_are_those_of_the_oracle(feature):
     given, attributes = FEATURES[feature]
-    owed, bound = evaluate(OPERATION, given, attributes), bound_of(feature)
+    expected, bound = evaluate(OPERATION, given, attributes), bound_of(feature)
     for name in OPERATIONS[OPERATION].outputs:
         estimate = bound.of(name)
-        assert estimate.value.shape == estimate.error.shape == owed[name].shape, name
+        assert estimate.value.shape == estimate.error.shape == expected[name].shape, name
         assert np.isfinite(estimate.error).all(), name
         left_out = bound.ungraded(name) if name != "output" else None
-        counted = np.isfinite(owed[name]) & ~(np.zeros(owed[name].shape, bool) if left_out is None else left_out)
+        counted = np.isfinite(expected[name]) & ~(
+            np.zeros(expected[name].shape, bool) if left_out is None else left_out
+        )
         if name == "output" and "query_lengths" in given:
             counted &= np.arange(5)[:, None] < given["query_lengths"].reshape(-1, 1, 1, 1)
-        np.testing.assert_allclose(estimate.value[counted], owed[name][counted], rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(estimate.value[counted], expected[name][counted], rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -193,17 +195,17 @@ def test_rows_without_keys_are_fully_masked_by_lengths_masks_and_windows():
 @pytest.mark.parametrize("name", ["output", "weights", "logsumexp", "scores", "logits"])
 def test_padding_is_not_graded_and_is_counted(name):
     given, attributes = FEATURES["both lengths, bottom right"]
-    bound, owed = bound_of("both lengths, bottom right"), evaluate(OPERATION, given, attributes)
+    bound, expected = bound_of("both lengths, bottom right"), evaluate(OPERATION, given, attributes)
     ungraded = bound.ungraded(name)
     rows = np.arange(5) >= QUERY_LENGTHS[:, None, None]
     padding = np.broadcast_to(rows if name == "logsumexp" else rows[..., None], ungraded.shape)
     assert (ungraded >= padding).all()
-    garbage = {"output": owed["output"], name: np.where(padding, 7.0, owed[name])}
-    verdict = grade(OPERATION, "float64", Outputs(garbage), Values(owed), bound)
+    garbage = {"output": expected["output"], name: np.where(padding, 7.0, expected[name])}
+    verdict = grade(OPERATION, "float64", Outputs(garbage), Values(expected), bound)
     assert verdict.status == "pass", verdict.message
     assert verdict.ungraded >= padding.sum()
-    off_by_one = {**garbage, name: np.where(np.roll(padding, -1, axis=2), 7.0, owed[name])}
-    assert grade(OPERATION, "float64", Outputs(off_by_one), Values(owed), bound).status == "fail"
+    off_by_one = {**garbage, name: np.where(np.roll(padding, -1, axis=2), 7.0, expected[name])}
+    assert grade(OPERATION, "float64", Outputs(off_by_one), Values(expected), bound).status == "fail"
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])

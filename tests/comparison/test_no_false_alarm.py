@@ -1,6 +1,6 @@
 """Right computations pass: in other orders, with other exponentials, fused, online, on inputs of many kinds.
 
-Each kind of input holds some hundreds of numbers that no dtype holds exactly. What is owed comes from the certified
+Each kind of input holds some hundreds of numbers that no dtype holds exactly. What is expected comes from the certified
 oracle, for the inputs as the dtype rounds them.
 """
 

@@ -37,7 +37,7 @@ def passes(got, output):
 
 
 def graded_right(run, name, got):
-    """Whether the grade takes each element; those that nobody owes it takes."""
+    """Whether the grade takes each element; those of which nothing is expected it takes."""
     with np.errstate(all="ignore"):
         compared = compare(run, run.expected, name, got, run.place)
     if compared.sample is None:
@@ -49,17 +49,17 @@ def graded_right(run, name, got):
 
 def answers(run, name):
     """Answers round the edges of what is right, and far off."""
-    owed = run.expected.outputs[name].astype(np.float64)
-    error = run.bound.of(name, run.place).error * np.ones(owed.shape)
-    reach = run.bound.reach(name, run.place) or ()
+    expected = run.expected.outputs[name].astype(np.float64)
+    error = run.bound.of(name, run.place).error * np.ones(expected.shape)
+    interval = run.bound.interval(name, run.place) or ()
     with np.errstate(all="ignore"):
-        yield owed
+        yield expected
         for factor in (-1, 1, 1 + 1e-3, -2, 1e30):
-            yield owed + factor * error
+            yield expected + factor * error
     for special in (np.nan, np.inf, -np.inf, 0.0, 1.0, LARGEST["float64"]):
-        yield np.full(owed.shape, special)
-    for end in reach:
-        yield np.broadcast_to(end, owed.shape).astype(np.float64)
+        yield np.full(expected.shape, special)
+    for end in interval:
+        yield np.broadcast_to(end, expected.shape).astype(np.float64)
 
 
 @pytest.mark.parametrize("conventions", [{}, LENIENT], ids=["normative", "declared"])
@@ -127,7 +127,7 @@ def test_what_need_only_be_finite_is_finite():
     class Lost:
         """Tolerances that say nothing, of numbers without a reach."""
 
-        unowed: dict = {}  # noqa: RUF012
+        unspecified: dict = {}  # noqa: RUF012
 
         def of(self, name, place=0):
             return run.bound.of(name, place)
@@ -135,7 +135,7 @@ def test_what_need_only_be_finite_is_finite():
         def vacuous(self, name, place=0):
             return np.ones(run.expected.outputs[name].shape, np.bool_)
 
-        def reach(self, name, place=0):
+        def interval(self, name, place=0):
             return None
 
     lost = run._replace(bound=Lost())

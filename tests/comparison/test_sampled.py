@@ -61,12 +61,14 @@ def both(name, choices):
 def test_a_sampled_element_has_the_tolerance_that_it_has_in_the_whole(name, choices):
     whole, sampled = both(name, choices)
     for output, chosen in SAMPLE.items():
-        unowed = whole.unowed.get(output, np.zeros(whole.of(output).value.shape, np.bool_)).ravel()[chosen]
-        assert np.array_equal(sampled.unowed.get(output, np.zeros(chosen.size, np.bool_)), unowed)
+        unspecified = whole.unspecified.get(output, np.zeros(whole.of(output).value.shape, np.bool_)).ravel()[chosen]
+        assert np.array_equal(sampled.unspecified.get(output, np.zeros(chosen.size, np.bool_)), unspecified)
         for run in (0, 1):
-            owed, found = whole.of(output, run), sampled.of(output, run)
-            for one, other in zip(owed[:2], found[:2], strict=True):
-                np.testing.assert_allclose(other[~unowed], np.take(one, chosen)[~unowed], rtol=1e-6, atol=1e-14)
+            expected, found = whole.of(output, run), sampled.of(output, run)
+            for one, other in zip(expected[:2], found[:2], strict=True):
+                np.testing.assert_allclose(
+                    other[~unspecified], np.take(one, chosen)[~unspecified], rtol=1e-6, atol=1e-14
+                )
 
 
 @pytest.mark.parametrize("name", EXTRAS)
@@ -125,4 +127,4 @@ def test_a_sampled_element_that_is_wrong_is_told_by_its_place(right):
 def test_another_shape_is_told_whole(right):
     verdict = graded(right, lambda got: {"output": got["output"][:, :, :-1]})
     assert verdict.check == "shape"
-    assert verdict.message == "output has the shape (1, 2, 999, 32); owed is (1, 2, 1000, 32)"
+    assert verdict.message == "output has the shape (1, 2, 999, 32); expected (1, 2, 1000, 32)"

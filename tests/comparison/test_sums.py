@@ -51,13 +51,13 @@ def worst_ratios(kind, keys, values, dtype):
     wide = np.longdouble
     exact = np.exp(inputs["key"][:, 0, :, 0].astype(wide) - inputs["key"][:, 0, :, 0].max(axis=-1, keepdims=True))
     sum_of_exact = exact.sum(axis=-1, keepdims=True)
-    owed = {
+    expected = {
         "output": (exact * inputs["value"][:, 0, :, 0]).sum(axis=-1) / sum_of_exact[:, 0],
         "weights": exact / sum_of_exact,
         "logsumexp": inputs["key"][:, 0, :, 0].max(axis=-1) + np.log(sum_of_exact[:, 0]),
     }
     return {
-        name: float(np.max(np.abs(given[name] - owed[name]) / bound.of(name).error.reshape(owed[name].shape)))
+        name: float(np.max(np.abs(given[name] - expected[name]) / bound.of(name).error.reshape(expected[name].shape)))
         for name in given
     }
 

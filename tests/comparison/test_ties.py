@@ -41,8 +41,8 @@ def ratio(kernel, scores, values, dtype, *options, **precision):
     scores, values = rounded_to(scores, dtype), rounded_to(values, dtype)
     bound = tolerance(ATTENTION, inputs_of(scores, values), {"scale": 1.0}, precision_of(dtype, **precision))
     exponentials = np.exp(scores.astype(np.longdouble) - scores.max())
-    owed = float(exponentials @ values.astype(np.longdouble) / exponentials.sum())
-    return abs(kernel(scores, values, dtype, *options) - owed) / bound.of("output").error.item()
+    expected = float(exponentials @ values.astype(np.longdouble) / exponentials.sum())
+    return abs(kernel(scores, values, dtype, *options) - expected) / bound.of("output").error.item()
 
 
 def two_groups(draw):

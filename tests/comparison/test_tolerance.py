@@ -147,8 +147,8 @@ def test_an_element_whose_tolerance_says_nothing_is_not_graded_and_counted():
     assert bound.ungraded("output").tolist() == [[[[True, False]]]]
 
     def verdict(output):
-        owed = Values({"output": np.array([[[[1.5, 5.0]]]])})
-        return grade("scaled_dot_product_attention", "float64", Outputs({"output": np.array(output)}), owed, bound)
+        expected = Values({"output": np.array([[[[1.5, 5.0]]]])})
+        return grade("scaled_dot_product_attention", "float64", Outputs({"output": np.array(output)}), expected, bound)
 
     assert verdict([[[[1.0, 5.0]]]]).status == "pass"
     assert (verdict([[[[1.0, 5.0]]]]).graded, verdict([[[[1.0, 5.0]]]]).ungraded) == (1, 1)

@@ -44,8 +44,8 @@ def test_heads_and_batch_entries_are_told_where_not_all_are_wrong():
     output = case.golden("float64")["output"].copy()
     output[1, 0, 2] = [0.2] * 5
     said = attended_in_words(*answer(case.id, output=output))
-    owed = index_ranges(np.flatnonzero(case.golden("float64")["output"][1, 0, 2]).tolist())
-    assert said == f"In {case.id}, query 2 attended keys 0-4; it should have attended {owed} (batch 1)."
+    expected = index_ranges(np.flatnonzero(case.golden("float64")["output"][1, 0, 2]).tolist())
+    assert said == f"In {case.id}, query 2 attended keys 0-4; it should have attended {expected} (batch 1)."
 
 
 def test_a_mask_tells_of_itself():

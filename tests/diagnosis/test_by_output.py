@@ -32,10 +32,10 @@ def changed(output, change):
 )
 def test_an_output_that_alone_is_wrong_points_at_its_clause(output, change, clause):
     first, *_ = attnspec.validate(changed(output, change), profile=PROFILES).diagnosis
-    told = [suspect.clause for suspect in first.suspects if suspect.is_told]
-    assert clause in (first.clause, *told[:1])
+    reported = [suspect.clause for suspect in first.suspects if suspect.is_reported]
+    assert clause in (first.clause, *reported[:1])
 
 
 def test_a_wrong_first_output_is_not_told_by_the_others():
     first, *_ = attnspec.validate(changed("output", lambda array: 3 * array), profile=PROFILES).diagnosis
-    assert "sdpa.logsumexp" not in [suspect.clause for suspect in first.suspects if suspect.is_told]
+    assert "sdpa.logsumexp" not in [suspect.clause for suspect in first.suspects if suspect.is_reported]

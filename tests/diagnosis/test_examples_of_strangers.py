@@ -113,7 +113,7 @@ def diagnosed(implementation, select=None):
 
 def clauses_told(entry):
     """The clauses of which an entry speaks, the likeliest first."""
-    return [entry.clause] if entry.clause else [suspect.clause for suspect in entry.suspects if suspect.is_told]
+    return [entry.clause] if entry.clause else [suspect.clause for suspect in entry.suspects if suspect.is_reported]
 
 
 def lines(entry):

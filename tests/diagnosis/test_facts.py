@@ -31,7 +31,7 @@ def test_long_rows_of_keys(diagnosis_with):
         return output * 0.5 if key.shape[2] > 6 else output
 
     entry = diagnosis_with(loses_the_tail)
-    assert "Every wrong number is 0.5 times what is owed." in entry.facts
+    assert "Every wrong number is 0.5 times what is expected." in entry.facts
 
 
 @pytest.mark.parametrize(("narrow", "digits"), [("float32", 7), ("float16", 3)])
@@ -45,7 +45,7 @@ def test_numbers_that_were_rounded_too_coarsely(narrow, digits, diagnosis_with):
 
 def test_numbers_that_are_a_little_too_large(diagnosis_with):
     entry = diagnosis_with(lambda output, *, key, **_: output * (1.001 if key.shape[2] > 6 else 1))
-    assert "Every wrong number is 1.001 times what is owed." in entry.facts
+    assert "Every wrong number is 1.001 times what is expected." in entry.facts
 
 
 def test_keys_in_the_weights(engine):

@@ -21,7 +21,7 @@ def told_first(changed):
         probes=False,
     )
     (first, *_) = report.diagnosis
-    return [suspect.clause for suspect in first.suspects if suspect.is_told]
+    return [suspect.clause for suspect in first.suspects if suspect.is_reported]
 
 
 @pytest.mark.parametrize("name", ["grad_query", "grad_value"])

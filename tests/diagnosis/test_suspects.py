@@ -54,7 +54,7 @@ def test_a_parameter_that_no_list_holds_points_at_its_clause(change, steps, diag
     assert first.clause is None
     assert first.certainty in ("most likely", "one of these")
     assert first.suspects[0].clause == STRANGE[change]
-    assert first.suspects[0].is_told
+    assert first.suspects[0].is_reported
     assert STRANGE[change] in diagnosis_lines(diagnosis_to_json(first))[0]
     assert [suspect.likeness for suspect in first.suspects] == sorted(
         (suspect.likeness for suspect in first.suspects), reverse=True
@@ -179,8 +179,8 @@ class CutsWhatIsLeft:
 )
 def test_what_a_check_says_is_told_as_the_clause(implementation, clause, certainty):
     first = attnspec.validate(implementation()).diagnosis[0]
-    told = first.clause or first.suspects[0].clause
-    assert (told, first.certainty) == (clause, certainty)
+    reported = first.clause or first.suspects[0].clause
+    assert (reported, first.certainty) == (clause, certainty)
     assert clause in " ".join(diagnosis_lines(diagnosis_to_json(first))[:2])
 
 

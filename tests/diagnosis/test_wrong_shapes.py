@@ -43,7 +43,7 @@ def reshaped(change, operation):
     def called(**arguments):
         found = own(**arguments)
         by_name = found._asdict() if hasattr(found, "_asdict") else {OPERATIONS[operation].outputs[0]: found}
-        # What is owed alone is enough: the steps in between follow from it.
+        # What is expected alone is enough: the steps in between follow from it.
         return {name: change(np.asarray(array)) for name, array in by_name.items() if array is not None}
 
     return called

@@ -81,7 +81,7 @@ SITUATIONS = {
     ),
     "new failure": Situation(
         1,
-        f"New failures (2) {COLUMNS} (float64, float32): fail: output[1, 1] is 0.5; owed is",
+        f"New failures (2) {COLUMNS} (float64, float32): fail: output[1, 1] is 0.5; expected",
         now={"columns": "wrong"},
     ),
     "new failure beside a known one": Situation(

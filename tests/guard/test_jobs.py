@@ -28,7 +28,7 @@ def scaled_dot_product_attention(query, key, value):
 """
 
 
-def told(report):
+def reported(report):
     """A report without what differs from run to run."""
     return (
         report
@@ -58,7 +58,7 @@ def test_several_jobs_come_to_the_same_report(kept, jobs, command):
     several = command("validate", "--jobs", jobs, *words)
     assert one.status == several.status == 1
     assert len(one.report["results"]) > 50
-    assert told(several.report) == told(one.report)
+    assert reported(several.report) == reported(one.report)
     assert several.out == one.out
     assert several.left == []
 
@@ -67,7 +67,7 @@ def test_refusals_stay_with_their_twins(command):
     words = ("validate", "--profile", "rejects", "--profile", "documents", *EVERYTHING)
     one, several = command(*words, target=("reference",)), command(*words, "--jobs", "4", target=("reference",))
     assert one.status == several.status == 0
-    assert told(several.report) == told(one.report)
+    assert reported(several.report) == reported(one.report)
 
 
 def test_a_crash_costs_the_share_of_its_job(command):
@@ -130,7 +130,7 @@ def test_programs_run_side_by_side(command):
     program = ("--command", shlex.join([sys.executable, "-P", "-m", "attnspec.process.serving", "reference"]))
     one, several = command("validate", target=program), command("validate", "--jobs", "3", target=program)
     assert one.status == several.status == 0
-    assert told(several.report) == told(one.report)
+    assert reported(several.report) == reported(one.report)
 
 
 def test_the_first_wrong_result_is_for_one_job(command):

@@ -75,7 +75,7 @@ def resumed(command):
     return Resumed(command)
 
 
-def told(report):
+def reported(report):
     """A report without what differs from run to run."""
     results = [{key: value for key, value in result.items() if key != "seconds"} for result in report["results"]]
     return report | {"results": results}
@@ -108,12 +108,12 @@ def test_after_sigkill_it_goes_on_and_comes_to_the_same_report(hangs, guard, wor
     assert resumed.calls() == hangs
     again = resumed.command(*words, guard=guard)
     assert (again.status, again.out) == (whole.status, whole.out)
-    assert told(again.report) == told(whole.report)
+    assert reported(again.report) == reported(whole.report)
     # What failed is not asked again, what only passed once is asked from the start.
     assert needed - hangs < resumed.calls() <= needed
     done = resumed.command(*words, guard=guard)
     assert resumed.calls() == 0
-    assert told(done.report) == told(whole.report)
+    assert reported(done.report) == reported(whole.report)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_interrupted_run_says_how_far_it_got_and_goes_on(name, guard, words, 
     assert partial.report["not_run"] == len(whole.report["results"]) - len(partial.report["results"]) > 0
     assert partial.report["results"]
     again = resumed.command(*words, guard=guard)
-    assert told(again.report) == told(whole.report)
+    assert reported(again.report) == reported(whole.report)
 
 
 def test_after_a_crash_it_goes_on_behind_it(command):

@@ -70,11 +70,11 @@ def test_every_command_works_in_the_order_of_the_page(run, tmp_path):
 
 def test_the_tally_is_what_the_reader_sees(run):
     (shown,) = (block.strip() for kind, block in BLOCKS if kind == "text")
-    told = run(COMMANDS[0])
-    tally, words = told.splitlines()[0], re.findall(r"^\| ([A-Z][^|]+) \|", TEXT, re.MULTILINE)
+    reported = run(COMMANDS[0])
+    tally, words = reported.splitlines()[0], re.findall(r"^\| ([A-Z][^|]+) \|", TEXT, re.MULTILINE)
     assert re.sub(r"in [\d.]+ s", "", tally) == re.sub(r"in [\d.]+ s", "", shown)
     assert len(words) == 5
-    assert all(word in told for word in words)
+    assert all(word in reported for word in words)
 
 
 @pytest.mark.proof

@@ -50,8 +50,8 @@ def test_the_output_is_what_the_reader_sees(run):
     printed = run(next(command for command in COMMANDS if "float32 --elements 3" in command)).stdout.splitlines()
     start = next(place for place, line in enumerate(printed) if line.startswith("fail: "))
     # The last digits of a float32 differ between machines.
-    told = printed[start : start + len(shown)]
-    assert [re.sub(r"[\d.]+", "", line).split() for line in told] == [
+    reported = printed[start : start + len(shown)]
+    assert [re.sub(r"[\d.]+", "", line).split() for line in reported] == [
         re.sub(r"[\d.]+", "", line).split() for line in shown
     ]
 

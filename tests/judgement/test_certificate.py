@@ -15,8 +15,8 @@ from attnspec_draws.judge.telling_apart import (
     NO_ANSWER,
     THE_SAME,
     UNDECIDED,
-    DrawTold,
-    Told,
+    DrawReported,
+    Reported,
     distinguish,
 )
 
@@ -28,13 +28,13 @@ def recipes(operation, limits=SMALL, many=DRAWS):
     return [Recipe(operation, "certified", number, limits) for number in range(many)]
 
 
-def told_of(case, *, graded=10, **tellings):
+def reported_of(case, *, graded=10, **tellings):
     every = {
-        trivial_answer.name: Told(THE_SAME, 0.0)
+        trivial_answer.name: Reported(THE_SAME, 0.0)
         for trivial_answer in certificate(OPERATION, "float32", []).trivial_answers
     }
-    said = {name: Told(telling, ratio) for name, (telling, ratio) in tellings.items()}
-    return DrawTold(case, graded, 10, {**every, **said})
+    said = {name: Reported(telling, ratio) for name, (telling, ratio) in tellings.items()}
+    return DrawReported(case, graded, 10, {**every, **said})
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -48,9 +48,9 @@ def test_so_many_draws_of_attention_tell_every_impostor_apart(dtype):
         before = (
             draw(recipes(recipe.operation, recipe.limits)[recipe.number - 1]).golden(dtype) if recipe.number else None
         )
-        told = distinguish(run_of(draw(recipe), dtype, {}), before).trivial_answers[trivial_answer.name]
-        assert told.telling == DISTINGUISHED
-        assert told.ratio <= trivial_answer.best_ratio
+        reported = distinguish(run_of(draw(recipe), dtype, {}), before).trivial_answers[trivial_answer.name]
+        assert reported.telling == DISTINGUISHED
+        assert reported.ratio <= trivial_answer.best_ratio
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_what_cannot_differ_at_a_shape_does_not_apply():
 
 
 def test_what_could_pass_is_named():
-    told = [
-        told_of("one", zeros=(DISTINGUISHED, 9.0), base_2=(UNDECIDED, 2.0), exchanged=(ASIDE, 0.0)),
-        told_of("two", zeros=(DISTINGUISHED, 12.0), base_2=(THE_SAME, 0.1), previous_answer=(NO_ANSWER, 0.0)),
+    reported = [
+        reported_of("one", zeros=(DISTINGUISHED, 9.0), base_2=(UNDECIDED, 2.0), exchanged=(ASIDE, 0.0)),
+        reported_of("two", zeros=(DISTINGUISHED, 12.0), base_2=(THE_SAME, 0.1), previous_answer=(NO_ANSWER, 0.0)),
     ]
-    found = certificate(OPERATION, "float32", told)
+    found = certificate(OPERATION, "float32", reported)
     assert not found.is_complete
     assert [trivial_answer.name for trivial_answer in found.not_distinguished] == ["base_2"]
     assert "exchanged" in {trivial_answer.name for trivial_answer in found.not_applicable}
@@ -87,7 +87,9 @@ def test_what_could_pass_is_named():
 
 
 def test_a_draw_that_is_hardly_graded_is_left_out():
-    found = certificate(OPERATION, "float32", [told_of("one", graded=9, zeros=(DISTINGUISHED, 9.0)), told_of("two")])
+    found = certificate(
+        OPERATION, "float32", [reported_of("one", graded=9, zeros=(DISTINGUISHED, 9.0)), reported_of("two")]
+    )
     assert (found.draws, found.left_out, found.graded_share) == (1, ("one",), 1.0)
     assert not found.is_complete
     assert (

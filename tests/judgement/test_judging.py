@@ -148,7 +148,7 @@ def test_a_rule_of_its_own_is_measured(tmp_path):
         "    return honest(query * query.dtype.type(0.75), key, value, is_causal)\n"
     )
     found = attnspec.judge(str(tmp_path / "candidate.py"), {**SHAPES, "dtypes": ["float64"]}, draws=24)
-    assert any("Scores are multiplied by 0.375; owed is 0.5" in sentence for sentence in found.diagnosis)
+    assert any("Scores are multiplied by 0.375; expected 0.5" in sentence for sentence in found.diagnosis)
 
 
 def test_several_are_judged_by_the_same_draws():
@@ -159,12 +159,12 @@ def test_several_are_judged_by_the_same_draws():
 
 
 def test_a_sandbox_stands_before_the_candidate(tmp_path):
-    told = tmp_path / "told"
+    reported = tmp_path / "told"
     runner = tmp_path / "runner.sh"
-    runner.write_text(f'#!/bin/sh\necho "$@" > {told}\nexec "$@"\n')
+    runner.write_text(f'#!/bin/sh\necho "$@" > {reported}\nexec "$@"\n')
     runner.chmod(0o755)
     assert judge("honest", conditions=Conditions(sandbox=str(runner))).is_right
-    assert "honest.py" in told.read_text()
+    assert "honest.py" in reported.read_text()
 
 
 def test_a_stated_attribute_is_stated_in_every_draw():

@@ -37,5 +37,5 @@ print(sorted((by, wanted) for by, wanted in late if wanted not in loaded))
 
 
 def test_what_is_imported_where_it_is_needed_is_loaded():
-    told = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
-    assert told == "[]\n"
+    reported = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True).stdout
+    assert reported == "[]\n"

@@ -20,7 +20,7 @@ from attnspec_draws.judge.telling_apart import (
     NO_ANSWER,
     THE_SAME,
     UNDECIDED,
-    DrawTold,
+    DrawReported,
     answering_of,
     distinguish,
 )
@@ -39,7 +39,7 @@ def planted(answer, dtypes=("float32",)):
     return (TrivialAnswer("planted", "what was planted", answer, dtypes),)
 
 
-def told_of(answer, *, limits=PLAIN, dtypes=("float32",)):
+def reported_of(answer, *, limits=PLAIN, dtypes=("float32",)):
     return distinguish(drawn_run(limits=limits), trivial_answers=planted(answer, dtypes)).trivial_answers["planted"]
 
 
@@ -64,9 +64,9 @@ def off_by(tolerances):
     ],
 )
 def test_what_is_said_of_an_answer_that_is_off(tolerances, telling):
-    told = told_of(off_by(tolerances))
-    assert told.telling == telling
-    assert told.ratio == pytest.approx(abs(tolerances), abs=1e-6)
+    reported = reported_of(off_by(tolerances))
+    assert reported.telling == telling
+    assert reported.ratio == pytest.approx(abs(tolerances), abs=1e-6)
 
 
 @pytest.mark.parametrize(("tolerances", "telling"), [(0.4, THE_SAME), (0.6, UNDECIDED)])
@@ -76,7 +76,7 @@ def test_half_a_tolerance_of_float64_is_the_error_of_what_is_owed(tolerances, te
         return {"output": call.right["output"] + tolerances * run.bound.of("output", run.place).error}
 
     wide = replace(PLAIN, dtype="float64")
-    assert told_of(answer, limits=wide, dtypes=("float64",)).telling == telling
+    assert reported_of(answer, limits=wide, dtypes=("float64",)).telling == telling
 
 
 def test_one_element_is_enough():
@@ -85,18 +85,18 @@ def test_one_element_is_enough():
         output[-1, -1, -1, -1] += 1.0
         return {"output": output}
 
-    assert told_of(answer).telling == DISTINGUISHED
+    assert reported_of(answer).telling == DISTINGUISHED
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_what_is_no_number_speaks_for_no_numbers(number):
-    assert told_of(lambda call: {"output": np.full_like(call.right["output"], number)}).telling == ASIDE
+    assert reported_of(lambda call: {"output": np.full_like(call.right["output"], number)}).telling == ASIDE
 
 
 def test_rows_that_owe_an_exact_0_are_set_aside():
     keyless = replace(PLAIN, extents={**PLAIN.extents, "keys": 0, "past": 0})
-    told = told_of(lambda call: {"output": np.ones_like(call.right["output"])}, limits=keyless)
-    assert (told.telling, told.ratio) == (ASIDE, 0.0)
+    reported = reported_of(lambda call: {"output": np.ones_like(call.right["output"])}, limits=keyless)
+    assert (reported.telling, reported.ratio) == (ASIDE, 0.0)
 
 
 def test_an_exact_0_is_far_from_every_number_and_says_nothing():
@@ -106,12 +106,12 @@ def test_an_exact_0_is_far_from_every_number_and_says_nothing():
     small = Limits("float32", elements=200, longest=8)
     for number in range(100):
         run = drawn_run(number, small)
-        owed = run.expected.outputs["output"]
-        if ((owed == 0) & (run.bound.of("output", run.place).error > 0)).any() and (owed != 0).any():
-            told = distinguish(run, trivial_answers=planted(ones_for_zeros)).trivial_answers["planted"]
-            assert (told.telling, told.ratio) == (ASIDE, 0.0)
+        expected = run.expected.outputs["output"]
+        if ((expected == 0) & (run.bound.of("output", run.place).error > 0)).any() and (expected != 0).any():
+            reported = distinguish(run, trivial_answers=planted(ones_for_zeros)).trivial_answers["planted"]
+            assert (reported.telling, reported.ratio) == (ASIDE, 0.0)
             return
-    pytest.fail("no draw owes an exact 0")
+    pytest.fail("no draw expects an exact 0")
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_where_numbers_only_move_every_other_number_is_told_apart(places, tellin
 
 
 def test_what_is_left_out_is_right_and_no_answer_is_none():
-    assert told_of(lambda call: {"logsumexp": call.right["logsumexp"] + 1}).telling == THE_SAME
-    assert told_of(lambda _: {}).telling == NO_ANSWER
+    assert reported_of(lambda call: {"logsumexp": call.right["logsumexp"] + 1}).telling == THE_SAME
+    assert reported_of(lambda _: {}).telling == NO_ANSWER
 
 
 def test_outputs_that_are_named_are_looked_at():
     more = planted(lambda call: {"logsumexp": call.right["logsumexp"] + 1})
-    told = distinguish(drawn_run(), outputs=("output", "logsumexp"), trivial_answers=more)
-    assert told.trivial_answers["planted"].telling == DISTINGUISHED
+    reported = distinguish(drawn_run(), outputs=("output", "logsumexp"), trivial_answers=more)
+    assert reported.trivial_answers["planted"].telling == DISTINGUISHED
 
 
 def test_what_is_right_stays_right_under_conventions():
@@ -162,19 +162,19 @@ def test_padding_is_not_ungraded():
         run
         for number in range(200)
         if "query_lengths" in (run := drawn_run(number)).case.inputs
-        and run.bound.unowed
+        and run.bound.unspecified
         and (run.case.inputs["query_lengths"] < run.case.inputs["query"].shape[2]).any()
     ]
     assert padded
     for run in padded:
-        told = distinguish(run, trivial_answers=())
-        assert told.owed < run.case.golden("float32")["output"].size
-        assert told.counts == (told.graded == told.owed > 0)
+        reported = distinguish(run, trivial_answers=())
+        assert reported.expected < run.case.golden("float32")["output"].size
+        assert reported.counts == (reported.graded == reported.expected > 0)
 
 
-@pytest.mark.parametrize(("graded", "owed", "counts"), [(99, 100, True), (98, 100, False), (0, 0, False)])
-def test_a_draw_of_which_more_than_a_hundredth_is_not_graded_does_not_count(graded, owed, counts):
-    assert DrawTold("draw", graded, owed, {}).counts == counts
+@pytest.mark.parametrize(("graded", "expected", "counts"), [(99, 100, True), (98, 100, False), (0, 0, False)])
+def test_a_draw_of_which_more_than_a_hundredth_is_not_graded_does_not_count(graded, expected, counts):
+    assert DrawReported("draw", graded, expected, {}).counts == counts
 
 
 def test_certified_values_are_refused():
@@ -188,9 +188,9 @@ def test_of_a_large_case_a_part_is_answered():
     run = drawn_run(limits=Limits("float32", elements=1_000, rows=8, extents=extents))
     assert run.case.generated
     of_the_part = planted(lambda call: {"output": call.right["output"] + (call.inputs["value"].shape == (1, 2, 30, 5))})
-    told = distinguish(run, trivial_answers=of_the_part)
-    assert told.trivial_answers["planted"].telling == DISTINGUISHED
-    assert told.counts
+    reported = distinguish(run, trivial_answers=of_the_part)
+    assert reported.trivial_answers["planted"].telling == DISTINGUISHED
+    assert reported.counts
     answering = answering_of(run)
     part = answering.part
     assert part is not None

@@ -158,7 +158,7 @@ def test_a_mistake_is_told_in_three_plain_sentences():
 
 def test_no_two_mistakes_of_an_operation_say_the_same_to_a_student():
     alike = Counter((mistake.operation, mistake.sentence) for mistake in CATALOGUE)
-    assert [told for told, count in alike.items() if count > 1] == []
+    assert [reported for reported, count in alike.items() if count > 1] == []
 
 
 def test_a_mistake_must_show_in_a_dtype_that_exists():

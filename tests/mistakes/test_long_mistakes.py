@@ -95,6 +95,6 @@ def test_tiles_compute_what_the_reference_computes(name, parts):
         "value": random.normal(size=(2, 1, 70, 3)),
         **EXTRAS[name],
     }
-    owed, got = scaled_dot_product_attention(**arguments), Tiles(tile=16, parts=parts)(**arguments)
-    np.testing.assert_allclose(got["output"], owed.output, atol=1e-14)
-    np.testing.assert_allclose(got["logsumexp"], owed.logsumexp, atol=1e-14)
+    expected, got = scaled_dot_product_attention(**arguments), Tiles(tile=16, parts=parts)(**arguments)
+    np.testing.assert_allclose(got["output"], expected.output, atol=1e-14)
+    np.testing.assert_allclose(got["logsumexp"], expected.logsumexp, atol=1e-14)

@@ -133,11 +133,11 @@ def changed_answers(exported, **changes):
     ("change", "status", "message"),
     [
         (lambda outputs: {"output": outputs["output"][:, :1]}, "fail", "output has the shape"),
-        (lambda outputs: {"output": outputs["output"].astype(np.float64)}, "fail", "output is float64; owed is"),
+        (lambda outputs: {"output": outputs["output"].astype(np.float64)}, "fail", "output is float64; expected"),
         (lambda outputs: {"output": outputs["output"] * np.nan}, "fail", "is nan"),
-        (lambda outputs: {"weights": outputs["weights"]}, "malformed", "lacks 'output', which is owed"),
+        (lambda outputs: {"weights": outputs["weights"]}, "malformed", "lacks 'output', which is expected"),
         (lambda outputs: {**outputs, "result": outputs["output"]}, "malformed", "holds 'result', which is no output"),
-        (lambda outputs: {}, "malformed", "lacks 'output', which is owed"),
+        (lambda outputs: {}, "malformed", "lacks 'output', which is expected"),
     ],
 )
 def test_what_is_wrong_with_an_answer_is_said(exported, grade, change, status, message):

@@ -51,9 +51,9 @@ def assembled(inputs, attributes, positions):
 @pytest.mark.parametrize("name", EXTRAS)
 def test_no_bit_differs(name):
     inputs, attributes = made(name)
-    owed = oracle.evaluate(OPERATION, inputs, attributes, outputs=("output", "logsumexp"))
-    found = assembled(inputs, attributes, {output: range(array.size) for output, array in owed.items()})
-    for output, array in owed.items():
+    expected = oracle.evaluate(OPERATION, inputs, attributes, outputs=("output", "logsumexp"))
+    found = assembled(inputs, attributes, {output: range(array.size) for output, array in expected.items()})
+    for output, array in expected.items():
         assert array.tobytes() == found[output].tobytes(), output
 
 

@@ -6,7 +6,7 @@ import pytest
 from attnspec.cases import load_suite
 from attnspec.runner import run_suite
 from attnspec.targets import load
-from attnspec_probes import Asking, OutOfCallsError, measured
+from attnspec_probes import Calling, OutOfCallsError, measured
 from attnspec_reference import scaled_dot_product_attention as right
 
 OPERATION = "scaled_dot_product_attention"
@@ -21,12 +21,12 @@ def arrays():
 
 
 def test_calls_are_counted_and_bounded():
-    asking = Asking(load(zeros, bare_operation=OPERATION), calls=2, seconds=10)
+    calling = Calling(load(zeros, bare_operation=OPERATION), calls=2, seconds=10)
     for _ in range(2):
-        assert not asking(OPERATION, "float64", arrays(), {})["output"].any()
-    assert asking.calls == 2
+        assert not calling(OPERATION, "float64", arrays(), {})["output"].any()
+    assert calling.calls == 2
     with pytest.raises(OutOfCallsError):
-        asking(OPERATION, "float64", arrays(), {})
+        calling(OPERATION, "float64", arrays(), {})
 
 
 def test_what_gives_no_outputs_gives_none():
@@ -34,23 +34,23 @@ def test_what_gives_no_outputs_gives_none():
         raise ValueError(query.shape)
 
     assert (
-        Asking(load(raises, bare_operation=OPERATION), calls=1, seconds=10)(OPERATION, "float64", arrays(), {}) is None
+        Calling(load(raises, bare_operation=OPERATION), calls=1, seconds=10)(OPERATION, "float64", arrays(), {}) is None
     )
 
 
 def test_calls_take_no_longer_than_they_may():
-    asking = Asking(load(zeros, bare_operation=OPERATION), calls=9, seconds=0)
+    calling = Calling(load(zeros, bare_operation=OPERATION), calls=9, seconds=0)
     with pytest.raises(OutOfCallsError):
-        asking(OPERATION, "float64", arrays(), {})
+        calling(OPERATION, "float64", arrays(), {})
 
 
 def test_laws_are_told_as_they_are_found():
     implementation = load(zeros, bare_operation=OPERATION)
     results = run_suite(load_suite(select=("core/*",)), implementation)
-    told = []
-    found = measured(implementation, results, lambda law, calls: told.append((law, calls)))
-    assert [law for law, _ in told] == list(found.laws)
-    assert 0 < told[0][1] <= found.calls
+    reported = []
+    found = measured(implementation, results, lambda law, calls: reported.append((law, calls)))
+    assert [law for law, _ in reported] == list(found.laws)
+    assert 0 < reported[0][1] <= found.calls
 
 
 def test_operations_of_families_that_measure_nothing_are_left_out():

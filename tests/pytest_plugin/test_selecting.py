@@ -11,14 +11,14 @@ TWO = ("-p", "xdist", "-n", "2")
 
 def names(result):
     """The items that ``-v`` tells of, with what came of each."""
-    told = {}
+    reported = {}
     for line in result.outlines:
         words = line.split()
         node = next((word for word in words if word.startswith("attnspec/")), None)
         outcome = next((word for word in words if word in ("PASSED", "FAILED", "XFAIL", "SKIPPED")), None)
         if node is not None and outcome is not None and " - " not in line:
-            told[node] = outcome
-    return told
+            reported[node] = outcome
+    return reported
 
 
 @pytest.mark.parametrize("distributed", [(), TWO, (*TWO, "--dist=loadfile"), (*TWO, "--dist=worksteal")])
@@ -79,9 +79,9 @@ def test_items_are_deselected_by_their_id(run):
 
 @pytest.mark.parametrize("expression", ["documents and float32", "softmax and float32 and not masking"])
 def test_markers_of_profile_operation_and_dtype_select(run, expression):
-    told = names(run("--attnspec=right.py", SOFTMAX, "--strict-markers", "-v", "-m", expression))
-    assert len(told) > 3
-    assert {name.partition("[")[2] for name in told} == {"float32]"}
+    reported = names(run("--attnspec=right.py", SOFTMAX, "--strict-markers", "-v", "-m", expression))
+    assert len(reported) > 3
+    assert {name.partition("[")[2] for name in reported} == {"float32]"}
 
 
 def test_a_marker_tells_these_tests_from_others(run, pytester):
@@ -93,14 +93,14 @@ def test_a_marker_tells_these_tests_from_others(run, pytester):
 
 
 def test_markers_are_listed_with_what_they_mean(run):
-    told = run("--attnspec=right.py", "--markers")
+    reported = run("--attnspec=right.py", "--markers")
     for line in (
         "@pytest.mark.attnspec: a case of attnspec",
         "@pytest.mark.masking: a case of attnspec's profile masking",
         "@pytest.mark.causal_mask: a case of attnspec's operation causal_mask",
         "@pytest.mark.bfloat16: a case of attnspec in bfloat16",
     ):
-        assert line in told.outlines
+        assert line in reported.outlines
     assert "@pytest.mark.attnspec: a case of attnspec" not in run("--markers").outlines
 
 

@@ -31,11 +31,11 @@ def test_blocks_give_what_the_whole_gives(name, monkeypatch):
         "value": random.normal(size=(2, 1, 70, 3)),
         **EXTRAS[name],
     }
-    owed = scaled_dot_product_attention(**arguments)
+    expected = scaled_dot_product_attention(**arguments)
     monkeypatch.setattr(in_blocks, "_LARGEST", 1000)
     got = in_blocks.scaled_dot_product_attention(**arguments)
-    np.testing.assert_allclose(got["output"], owed.output, atol=1e-15)
-    np.testing.assert_allclose(got["logsumexp"], owed.logsumexp, atol=1e-14)
+    np.testing.assert_allclose(got["output"], expected.output, atol=1e-15)
+    np.testing.assert_allclose(got["logsumexp"], expected.logsumexp, atol=1e-14)
 
 
 def test_few_scores_are_the_reference_itself():

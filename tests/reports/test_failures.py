@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import attnspec
-from attnspec.reports.failures import failure_of, told
+from attnspec.reports.failures import failure_of, reported
 from attnspec.reports.formats import print_report, report_to_json
 from attnspec.reports.formats.markdown import markdown
 
@@ -20,7 +20,7 @@ def entry(case, message=None, *, dtype="float64", **given):
         "dtype": dtype,
         "status": "fail" if message is None else "error",
         "check": "values" if message is None else None,
-        "message": message or "is 1; owed is 2",
+        "message": message or "is 1; expected 2",
         "first_step": None,
         "agreeing_steps": [],
         "worst": None,
@@ -38,28 +38,28 @@ def cases(failures):
 def test_many_cases_that_ended_alike_are_one_entry():
     raised = [entry(f"case {number}", "raised TypeError") for number in range(4)]
     together = ("case 0", "case 1", "case 2", "case 3")
-    assert cases(told([*raised, entry("wrong")])) == ([("wrong",)], [together])
+    assert cases(reported([*raised, entry("wrong")])) == ([("wrong",)], [together])
 
 
 def test_a_few_are_told_one_by_one_behind_the_wrong_numbers():
-    failures = told([entry("b", "raised"), entry("a"), entry("c", "raised"), entry("a", dtype="float32")])
+    failures = reported([entry("b", "raised"), entry("a"), entry("c", "raised"), entry("a", dtype="float32")])
     assert cases(failures) == ([("a",), ("b",), ("c",)], [])
     assert failures.by_case[0].dtypes == ("float64", "float32")
 
 
 def test_one_case_in_many_dtypes_is_one_case():
     raised = [entry("a", "raised", dtype=dtype) for dtype in ("float64", "float32", "float16")]
-    assert cases(told(raised)) == ([("a",)], [])
+    assert cases(reported(raised)) == ([("a",)], [])
 
 
 def test_a_case_may_be_told_both_ways():
     raised = [entry(name, "raised") for name in "abc"]
-    assert cases(told([entry("a"), *raised])) == ([("a",)], [("a", "b", "c")])
+    assert cases(reported([entry("a"), *raised])) == ([("a",)], [("a", "b", "c")])
 
 
 def test_other_conventions_are_other_words():
     raised = [entry(name, "raised", under="fully_masked_row=nan" if name > "c" else None) for name in "abcdef"]
-    assert [failure.ending for failure in told(raised).together] == [
+    assert [failure.ending for failure in reported(raised).together] == [
         "raised",
         "raised (graded under fully_masked_row=nan)",
     ]
@@ -69,7 +69,7 @@ def test_a_failure_is_told_in_the_words_for_its_first_dtype():
     worst = {"output": "output", "index": [0, 1], "expected": 2.0, "got": "nan", "error": "nan", "tolerance": 1e-15}
     first = entry("a", first_step="weights", agreeing_steps=["scores"], worst={**worst, "ratio": "inf"})
     failure = failure_of([first, entry("a", dtype="float32")])
-    assert failure.message == failure.ending == "is 1; owed is 2"
+    assert failure.message == failure.ending == "is 1; expected 2"
     assert failure.step == "The first step that diverges is 'weights'; scores is right."
     assert failure.worst == "Worst element output[0, 1]: expected 2, got nan, error nan, tolerance 1e-15, ratio inf"
     assert failure.errata == ("E002.input_ranks",)

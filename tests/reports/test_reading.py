@@ -45,10 +45,10 @@ def test_a_report_that_was_cut_off_says_so(written, sound, share):
 
 
 def test_a_report_that_lost_results_says_how_many(written, sound):
-    told = refusal(written({**sound, "results": sound["results"][1:]}))
+    reported = refusal(written({**sound, "results": sound["results"][1:]}))
     count = sound["count"]
-    assert f"says {count} results at /count but holds {count - 1}: it was cut or edited" in told
-    assert "attnspec validate … --report a.json" in told
+    assert f"says {count} results at /count but holds {count - 1}: it was cut or edited" in reported
+    assert "attnspec validate … --report a.json" in reported
 
 
 @pytest.mark.parametrize(

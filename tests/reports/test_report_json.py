@@ -75,7 +75,7 @@ def test_a_failing_run_names_the_mistake(tmp_path):
     for result in wrong:
         assert result["check"] == "values"
         assert result["worst"]["ratio"] == "inf" or result["worst"]["ratio"] > 1
-        assert "owed is" in result["message"]
+        assert "expected" in result["message"]
     named = [entry for entry in document["diagnosis"] if entry["clause"] is not None]
     assert named
     assert named[0]["explains"] <= named[0]["of"]
@@ -171,8 +171,8 @@ class Large:
 def large_report(shape, wrong_at, tmp_path):
     """A report on combine_heads over a golden folder whose one case has this output shape."""
     batch, length, width = shape
-    owed = np.arange(float(np.prod(shape))).reshape(shape)
-    x = owed.reshape(batch, length, 1, width).transpose(0, 2, 1, 3)
+    expected = np.arange(float(np.prod(shape))).reshape(shape)
+    x = expected.reshape(batch, length, 1, width).transpose(0, 2, 1, 3)
 
     def tensor(array):
         return {"dtype": "float64", "shape": list(array.shape), "data": array.tolist()}
@@ -189,7 +189,7 @@ def large_report(shape, wrong_at, tmp_path):
         "dtypes": ["float64"],
         "inputs": {"x": tensor(x)},
         "attributes": {},
-        "expected": {"all": {"output": tensor(owed)}},
+        "expected": {"all": {"output": tensor(expected)}},
     }
     folder = tmp_path / "golden"
     (folder / "documents").mkdir(parents=True)
@@ -266,7 +266,7 @@ def test_the_schema_knows_every_field_and_no_other(a_report):
 
 
 OPEN = ("statuses", "profiles", "families", "left_out", "conventions", "got", "parameters")
-"""Objects whose keys are names: none of them is owed."""
+"""Objects whose keys are names: none of them is expected."""
 
 LATER = (
     *("families", "left_out", "certainty", "suspects", "laws", "probes", "same", "candidates", "undeclared"),

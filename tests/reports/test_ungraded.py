@@ -18,7 +18,7 @@ from attnspec.reports.html import html_page
 from attnspec.reports.notebook import notebook_html
 
 LOST = "stress/raw_products_beyond_float16"
-REASON = "for every element, the tolerance would pass anything, or nobody owes it"
+REASON = "for every element, the tolerance would pass anything, or nothing is expected of it"
 
 
 def average(query, key, value, scale=None):

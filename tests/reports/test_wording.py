@@ -108,7 +108,7 @@ def test_the_step_that_diverges_is_named_behind_those_that_agree(first, agreeing
 
 
 def test_a_status_is_named_where_the_words_do_not_give_it_away():
-    assert wording.ending_with_status("fail", "is 1; owed is 2") == "is 1; owed is 2"
+    assert wording.ending_with_status("fail", "is 1; expected 2") == "is 1; expected 2"
     assert wording.ending_with_status("timeout", "no answer") == "timeout: no answer"
 
 

@@ -275,7 +275,7 @@ class TestMaskedNonfinite:
 
 
 def test_padding_alone_is_no_row_without_keys(verdict):
-    """Queries beyond their length are not owed, so no convention about dead rows is named for them."""
+    """Queries beyond their length are not expected, so no convention about dead rows is named for them."""
     given = inputs(query_lengths=np.array([3, 1]))
     attributes = {"is_causal": True, "causal_alignment": "bottom_right", "window": [0, 0]}
     passed = verdict(attention, given, attributes, outputs=("output",), fully_masked_row="nan")

@@ -103,7 +103,7 @@ def test_no_right_output_stays_the_same(operation, argument, case):
 
 
 def test_what_changes_and_is_wrong_is_found_out():
-    """A part that was kept gives another output than before, and than the one that is owed."""
+    """A part that was kept gives another output than before, and than the one that is expected."""
 
     class HalfKept:
         """Keeps the output of the first entry."""
@@ -135,12 +135,12 @@ def test_what_is_the_same_by_declaration_may_stay(attributes, change, keys, valu
     inputs = {name: random.standard_normal((1, 1, length, 2)) for name, length in (("query", 3), ("key", keys))}
     inputs["value"] = np.full((1, 1, keys, 2), value)
     inputs["value"][:, :, 1:] = 2.0
-    owed = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
+    expected = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
     wanted = ("scaled_dot_product_attention", "window")
     case = next(CASES[case] for *found, case in CHANGED if tuple(found) == wanted)._replace(
         inputs=inputs,
         attributes=attributes,
-        expected={"all": {"output": owed.output}},
+        expected={"all": {"output": expected.output}},
         changed_argument=ChangedArgument(*change),
         memory_order={},
     )
@@ -161,7 +161,7 @@ def test_what_is_the_same_by_declaration_may_stay(attributes, change, keys, valu
 
 @pytest.mark.parametrize("kind", ["needs_more", "nan"])
 def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
-    """A scale below 0 that comes of the change, or NaN that is owed then, are for other cases."""
+    """A scale below 0 that comes of the change, or NaN that is expected then, are for other cases."""
     case = CASES["memory/repeated_the_mask"]
     inputs, attributes = {**case.inputs, "mask": np.ones((5, 5), np.bool_)}, {"scale": 0.5}
     change = ChangedArgument("scale", -1.0)
@@ -170,9 +170,9 @@ def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
         inputs["value"] = inputs["value"].copy()
         inputs["value"][:, :, 0] = np.nan
         inputs["mask"][:, 0] = False
-    owed = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
+    expected = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
     asked = case._replace(
-        inputs=inputs, attributes=attributes, expected={"all": {"output": owed.output}}, changed_argument=change
+        inputs=inputs, attributes=attributes, expected={"all": {"output": expected.output}}, changed_argument=change
     )
     calls, right = [], 3 if kind == "nan" else 2
 
@@ -305,8 +305,8 @@ def test_what_may_be_nan_says_nothing_of_what_was_changed():
     inputs["mask"] = np.broadcast_to(np.arange(keys) != 1, (queries, keys)).copy()
     inputs["value"] = np.where(np.arange(keys)[:, np.newaxis] == 1, np.nan, inputs["value"])
     attributes = CASES[case].attributes
-    owed = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
-    spoilt = CASES[case]._replace(inputs=inputs, expected={"all": {"output": owed.output}})
+    expected = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
+    spoilt = CASES[case]._replace(inputs=inputs, expected={"all": {"output": expected.output}})
 
     def attend(**arguments):
         output = attnspec_reference.scaled_dot_product_attention(**arguments).output
@@ -325,9 +325,9 @@ def test_rows_that_are_nan_as_declared_say_nothing_of_what_was_changed():
     inputs, attributes = dict(CASES[case].inputs), CASES[case].attributes
     heads, queries, keys = attributes["num_heads"], inputs["query"].shape[1], inputs["key"].shape[1]
     inputs["mask"] = np.broadcast_to(np.arange(heads)[:, np.newaxis, np.newaxis] > 0, (heads, queries, keys)).copy()
-    owed = attnspec_reference.multi_head_attention(**inputs, **attributes)
+    expected = attnspec_reference.multi_head_attention(**inputs, **attributes)
     dead = CASES[case]._replace(
-        inputs=inputs, expected={"all": {"output": owed.output}}, conventions=("fully_masked_row",)
+        inputs=inputs, expected={"all": {"output": expected.output}}, conventions=("fully_masked_row",)
     )
 
     def attend(**arguments):
@@ -346,8 +346,8 @@ def test_what_a_convention_fixes_is_graded_only_where_the_case_says_it():
         return attnspec_reference.scaled_dot_product_attention(**arguments, causal_alignment="bottom_right").output
 
     unstated = {name: value for name, value in case.attributes.items() if name != "causal_alignment"}
-    owed = bottom_right(**case.inputs, **unstated)
-    asked = case._replace(attributes=unstated, expected={"all": {"output": owed}})
+    expected = bottom_right(**case.inputs, **unstated)
+    asked = case._replace(attributes=unstated, expected={"all": {"output": expected}})
     holder = SimpleNamespace(
         scaled_dot_product_attention=bottom_right,
         dtypes=("float64",),

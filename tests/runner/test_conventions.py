@@ -136,9 +136,9 @@ def test_the_command_goes_before_the_adapter_and_the_operation_before_both_in_ge
     says_uniform = {"fully_masked_row": "uniform"}
     assert verdicts(follows_nan, DEAD_ROW, conventions=says_uniform)[DEAD_ROW].status == "fail"
     adapter = SimpleNamespace(scaled_dot_product_attention=follows_nan, conventions=says_uniform)
-    told = attnspec.validate(adapter, select=DEAD_ROW, conventions={"fully_masked_row": "nan"})
-    assert told.conforms
-    assert told.conventions == {"fully_masked_row": "nan"}
+    reported = attnspec.validate(adapter, select=DEAD_ROW, conventions={"fully_masked_row": "nan"})
+    assert reported.conforms
+    assert reported.conventions == {"fully_masked_row": "nan"}
     qualified = {"scaled_dot_product_attention.fully_masked_row": "nan", "fully_masked_row": "uniform"}
     assert verdicts(follows_nan, DEAD_ROW, conventions=qualified)[DEAD_ROW].status == "pass"
     elsewhere = {"softmax.fully_masked_row": "nan"}
@@ -285,7 +285,7 @@ def scaled_after_storing(query, key, value, scale=None):
 def test_products_that_overflow_between_the_steps_fail_unless_it_is_declared():
     (overflowed,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",)).values()
     assert (overflowed.status, overflowed.check) == ("fail", "values")
-    assert "is nan; owed is" in overflowed.message
+    assert "is nan; expected" in overflowed.message
     declared = {"half_precision_overflow": "open"}
     (left_open,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",), conventions=declared).values()
     assert (left_open.status, left_open.under) == ("ungraded", "half_precision_overflow=open")

@@ -70,11 +70,16 @@ MISBEHAVIOUR = {
         None,
         "the unknown output 'shares'",
     ),
-    "returns a wrong shape": (lambda x, axis: right(x, axis)[:2], "fail", "shape", "(2, 4); owed is (3, 4)"),
-    "returns its transpose": (lambda x, axis: right(x, axis).T, "fail", "shape", "(4, 3); owed is (3, 4)"),
-    "returns whole numbers": (lambda x, axis: (right(x, axis) > 0.5).astype(int), "fail", "values", "owed is"),
-    "returns a wrong dtype": (lambda x, axis: right(x, axis).astype("longdouble"), "fail", "dtype", "owed is float64"),
-    "returns NaN": (one_nan, "fail", "values", "output[1, 2] is nan; owed is 0.979"),
+    "returns a wrong shape": (lambda x, axis: right(x, axis)[:2], "fail", "shape", "(2, 4); expected (3, 4)"),
+    "returns its transpose": (lambda x, axis: right(x, axis).T, "fail", "shape", "(4, 3); expected (3, 4)"),
+    "returns whole numbers": (lambda x, axis: (right(x, axis) > 0.5).astype(int), "fail", "values", "expected"),
+    "returns a wrong dtype": (
+        lambda x, axis: right(x, axis).astype("longdouble"),
+        "fail",
+        "dtype",
+        "expected float64",
+    ),
+    "returns NaN": (one_nan, "fail", "values", "output[1, 2] is nan; expected 0.979"),
     "normalises another axis": (lambda x, axis: right(x, 0), "fail", "values", "times that"),
     "edits its input": (in_place, "fail", "inputs_unchanged", "changed its input 'x' in place"),
     "returns a tensor": (lambda x, axis: LikeATensor(right(x, axis)), "pass", None, ""),
@@ -126,7 +131,7 @@ def test_a_double_among_singles_is_told_the_usual_cause():
     adapter = SimpleNamespace(softmax=softmax, dtypes=("float32",))
     verdict = results_of(adapter, SCORES)[SCORES].verdict
     assert (verdict.status, verdict.check) == ("fail", "dtype")
-    assert verdict.message.startswith("output is float64; owed is float32")
+    assert verdict.message.startswith("output is float64; expected float32")
     assert "np.sqrt(4)" in verdict.message
 
 
@@ -219,7 +224,7 @@ class EndsOnce:
         self.calls += 1
         if self.calls < self.ends_at:
             return Outputs({"output": right(request.inputs["x"], request.attributes.get("axis", -1))})
-        return Crashed("it ended", was_asked=self.calls == self.ends_at)
+        return Crashed("it ended", was_requested=self.calls == self.ends_at)
 
     def close(self):
         pass

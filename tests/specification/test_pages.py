@@ -68,12 +68,12 @@ def test_every_page_has_clauses() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
 def test_every_page_says_what_the_harness_holds_every_operation_to(operation) -> None:
-    owed = ["seed" if "seed" in operation.attributes else "repeatable"]
+    expected = ["seed" if "seed" in operation.attributes else "repeatable"]
     if operation.takes:
-        owed += ["inputs_unchanged", "memory_layout"]
+        expected += ["inputs_unchanged", "memory_layout"]
     page = f"{operation.family}/{operation.name}.md"
     said = {clause.id for clause in clauses().values() if clause.page == page}
-    assert said >= {f"{operation.short_name}.{name}" for name in owed}
+    assert said >= {f"{operation.short_name}.{name}" for name in expected}
 
 
 def test_a_clause_is_one_line_that_ends_a_sentence() -> None:

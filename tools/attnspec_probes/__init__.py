@@ -1,6 +1,6 @@
 """Calling a wrong implementation again, with probes of the diagnosis's own, to measure what it computes."""
 
 from attnspec_probes.measuring import measured
-from attnspec_probes.probe_calls import Asking, OutOfCallsError
+from attnspec_probes.probe_calls import Calling, OutOfCallsError
 
-__all__ = ["Asking", "OutOfCallsError", "measured"]
+__all__ = ["Calling", "OutOfCallsError", "measured"]

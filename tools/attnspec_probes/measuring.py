@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
 from attnspec.runner.law import Law, Measured
-from attnspec_probes.probe_calls import Asking, OutOfCallsError
+from attnspec_probes.probe_calls import Calling, OutOfCallsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,16 +46,16 @@ def measured(
         own = [result for result in results if result.case.operation == operation]
         # Probes never take longer than the cases did.
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
-        asking = Asking(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
+        calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
         try:
-            for measured_law in loaded(laws_of)(asking, own):
+            for measured_law in loaded(laws_of)(calling, own):
                 law = _in_plain_values(measured_law)
                 laws.append(law)
                 if found is not None:
-                    found(law, calls + asking.calls)
+                    found(law, calls + calling.calls)
         except OutOfCallsError:
             pass
-        calls += asking.calls
+        calls += calling.calls
     return Measured(tuple(laws), calls)
 
 

@@ -24,7 +24,7 @@ class OutOfCallsError(Exception):
     """No further call is allowed."""
 
 
-class Asking:
+class Calling:
     """An implementation that may be called so many times, and for so many seconds together."""
 
     def __init__(self, implementation: Implementation, calls: int, seconds: float) -> None:

@@ -143,8 +143,8 @@ def of_wrong_ways(draws: int) -> list[str]:
             if all(np.array_equal(got[name], right[name]) for name in got):
                 continue
             bound = bound_of(case, "float32", "wide")
-            owed = {name: x for name, x in got.items() if name not in ("delta", "grad_scores")}
-            worst.append(max(ratios(owed, exact(case)[0], bound, "float32").values()))
+            expected = {name: x for name, x in got.items() if name not in ("delta", "grad_scores")}
+            worst.append(max(ratios(expected, exact(case)[0], bound, "float32").values()))
         beyond = sum(ratio > 1 for ratio in worst)
         rows.append((mistake, f"{beyond} of {len(worst)}", f"{np.median(worst):.2g}"))
     return table(("mistake", "beyond the tolerance", "median"), rows)

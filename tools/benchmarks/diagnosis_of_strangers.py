@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from attnspec_mistakes.labelled_mistakes import Judged
 
 ABOUT = """
-Wrong implementations of a blind batch, each in several settings: it gives what is owed alone, or all that it gives; it
+Wrong implementations of a blind batch, each in several settings: it gives the required outputs alone, or all; it
 declares logarithms to the base 2, or NaN for rows without keys, and its answers are turned into those, and logarithms
 that it is handed back from them; float64, or bfloat16 by way of float32. A setting that changes nothing for an
 operation is left out. Before any diagnosis was run, two judges, separately, listed from code and pages up to three
@@ -105,17 +105,17 @@ class Setting(Wrapped):
 
 
 class OutputAlone(Setting):
-    """What is owed alone."""
+    """What is expected alone."""
 
     @classmethod
     def concerns(cls, operation: Operation) -> bool:
-        """Tell whether anything may be given that is not owed."""
-        return not all(output.owed for output in operation.gives)
+        """Tell whether anything may be given that is not expected."""
+        return not all(output.required for output in operation.gives)
 
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
-        """Drop what is not owed."""
-        owed = OPERATIONS[request.operation].owed(request.inputs)
-        return {name: array for name, array in values.items() if name in owed}
+        """Drop what is not expected."""
+        required = OPERATIONS[request.operation].required(request.inputs)
+        return {name: array for name, array in values.items() if name in required}
 
 
 class BaseTwo(Setting):
@@ -227,7 +227,7 @@ def first_told(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
         same = same if first.certainty == "one of these" else []
         tied = tuple(dict.fromkeys(entry.clause for entry in same if entry.clause)) or (first.clause,)
         return (tied, first.certainty if len(tied) == 1 else "one of these")
-    return tuple(suspect.clause for suspect in first.suspects if suspect.is_told), first.certainty
+    return tuple(suspect.clause for suspect in first.suspects if suspect.is_reported), first.certainty
 
 
 def run_one(task: Task) -> Told | None:

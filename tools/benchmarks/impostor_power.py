@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.generators.trivial_answers import TrivialAnswer
-    from attnspec_draws.judge.telling_apart import DrawTold
+    from attnspec_draws.judge.telling_apart import DrawReported
 
 FORWARD = "scaled_dot_product_attention"
 DTYPES = ("float32", "bfloat16")
@@ -66,7 +66,7 @@ RULE = 1e-2
 ABOUT = f"""
 An impostor is a wrong answer that is cheap to give. A set of draws that would pass one says little of what passes it.
 Every impostor is graded on each draw: it is *told apart* where an element that is graded lies more than 4 tolerances
-off, *the same* where all of them lie within the error of the values that are owed, and *undecided* between. Elements
+off, *the same* where all of them lie within the error of the expected values, and *undecided* between. Elements
 that owe NaN, infinity or an exact 0 are set aside. Draws of which more than 1% is not graded do not count.
 
 Impostors that forget a feature are the same wherever a draw lacks it, which most do; the *rarest* of an operation is
@@ -75,7 +75,7 @@ by one of them; a judge draws {DRAWS}.
 """
 
 
-def told_in_turn(operation: str, seed: str, many: int, limits: Limits) -> Iterator[DrawTold]:
+def reported_in_turn(operation: str, seed: str, many: int, limits: Limits) -> Iterator[DrawReported]:
     """Hold every impostor against the draws of a set, one after the other."""
     before: Mapping[str, NDArray[np.float64]] | None = None
     for number in range(many):
@@ -85,10 +85,10 @@ def told_in_turn(operation: str, seed: str, many: int, limits: Limits) -> Iterat
         before = case.golden(limits.dtype)
 
 
-def draws_until_all(told: Sequence[DrawTold], names: Sequence[str]) -> int | None:
+def draws_until_all(reported: Sequence[DrawReported], names: Sequence[str]) -> int | None:
     """Return how many draws of a set tell every impostor apart; None where it does not."""
     left = set(names)
-    for number, each in enumerate(told, start=1):
+    for number, each in enumerate(reported, start=1):
         if each.counts:
             left -= {name for name in left if each.trivial_answers[name].telling == DISTINGUISHED}
         if not left:
@@ -100,9 +100,9 @@ def _trivial_answers(operation: str) -> tuple[TrivialAnswer, ...]:
     return random_cases_of(operation).trivial_answers[operation]
 
 
-def _shares(told: Sequence[DrawTold], trivial_answer: TrivialAnswer) -> tuple[float, float]:
+def _shares(reported: Sequence[DrawReported], trivial_answer: TrivialAnswer) -> tuple[float, float]:
     """Return the shares of draws that tell an impostor apart, and that are undecided."""
-    tellings = [each.trivial_answers[trivial_answer.name].telling for each in told if each.counts]
+    tellings = [each.trivial_answers[trivial_answer.name].telling for each in reported if each.counts]
     said = sum(telling in (DISTINGUISHED, UNDECIDED, THE_SAME) for telling in tellings)
     return tellings.count(DISTINGUISHED) / said, tellings.count(UNDECIDED) / said
 
@@ -113,8 +113,8 @@ def of_operation(operation: str) -> tuple[list[tuple[object, ...]], list[str]]:
     rows: list[tuple[object, ...]] = []
     shares: dict[str, dict[str, tuple[float, float]]] = {}
     for dtype in DTYPES:
-        sets = [list(told_in_turn(operation, f"power{number}", length, Limits(dtype))) for number in range(many)]
-        every = [each for told in sets for each in told]
+        sets = [list(reported_in_turn(operation, f"power{number}", length, Limits(dtype))) for number in range(many)]
+        every = [each for reported in sets for each in reported]
         known = [trivial_answer for trivial_answer in _trivial_answers(operation) if dtype in trivial_answer.dtypes]
         shares[dtype] = {trivial_answer.name: _shares(every, trivial_answer) for trivial_answer in known}
         rows.append((f"`{operation}`, {dtype}", *_row(operation, dtype, sets, shares[dtype])))
@@ -135,14 +135,14 @@ def _cells(shares: tuple[float, float] | None) -> tuple[str, str]:
 
 
 def _row(
-    operation: str, dtype: str, sets: Sequence[Sequence[DrawTold]], shares: Mapping[str, tuple[float, float]]
+    operation: str, dtype: str, sets: Sequence[Sequence[DrawReported]], shares: Mapping[str, tuple[float, float]]
 ) -> tuple[object, ...]:
     """Return how many draws count, how many sets are complete, and how many draws that takes."""
-    every = [each for told in sets for each in told]
-    tellings = [told.telling for each in every if each.counts for told in each.trivial_answers.values()]
-    needed = [draws_until_all(told, [*shares]) for told in sets]
+    every = [each for reported in sets for each in reported]
+    tellings = [reported.telling for each in every if each.counts for reported in each.trivial_answers.values()]
+    needed = [draws_until_all(reported, [*shares]) for reported in sets]
     found = sorted(number for number in needed if number is not None)
-    complete = sum(certificate(operation, dtype, told[:DRAWS]).is_complete for told in sets)
+    complete = sum(certificate(operation, dtype, reported[:DRAWS]).is_complete for reported in sets)
     rarest = min(shares, key=lambda name: shares[name][0])
     return (
         len(shares),
@@ -173,7 +173,7 @@ def of_shapes() -> list[str]:
     for name, (extents, without) in SHAPES.items():
         for dtype in DTYPES:
             limits = Limits(dtype, without=without, extents=extents)
-            found = certificate(FORWARD, dtype, list(told_in_turn(FORWARD, "shapes", DRAWS, limits)))
+            found = certificate(FORWARD, dtype, list(reported_in_turn(FORWARD, "shapes", DRAWS, limits)))
             left = ", ".join(f"`{trivial_answer.name}`" for trivial_answer in found.not_distinguished)
             rows.append((name, dtype, found.draws, len(found.distinguished), len(found.not_applicable), left))
     heading = ("shape", "dtype", "draws that count", "told apart", "not applicable", "not told apart")
@@ -190,10 +190,16 @@ def of_own_inputs() -> list[str]:
         inputs = {name: rounded_to(array.astype(np.float64), dtype) for name, array in drawn.items()}
         assert all(np.array_equal(array, array.astype(numpy_dtype(dtype))) for array in inputs.values())
         case = case_of(Recipe(FORWARD, "own", 0, Limits(dtype)), Drawn(inputs, {}, (), {}, ()))
-        told = distinguish(run_of(case, dtype, {})).trivial_answers
-        ratios[dtype] = {name: each.ratio for name, each in told.items() if each.telling in (DISTINGUISHED, UNDECIDED)}
+        reported = distinguish(run_of(case, dtype, {})).trivial_answers
+        ratios[dtype] = {
+            name: each.ratio for name, each in reported.items() if each.telling in (DISTINGUISHED, UNDECIDED)
+        }
     rows = [
-        (f"`{name}`", "passes" if name in passing else "fails", *(_told(ratios[dtype].get(name)) for dtype in ratios))
+        (
+            f"`{name}`",
+            "passes" if name in passing else "fails",
+            *(_reported(ratios[dtype].get(name)) for dtype in ratios),
+        )
         for name in ratios["float32"]
     ]
     heading = ("impostor", f"allclose({RULE:g})", *(f"{dtype}, error / tolerance" for dtype in ratios))
@@ -206,7 +212,7 @@ def of_own_inputs() -> list[str]:
     return ["## Uniform inputs", "", about, "", *table(heading, rows)]
 
 
-def _told(ratio: float | None) -> str:
+def _reported(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.3g}"
 
 

@@ -109,11 +109,13 @@ def find(task: tuple[int, int]) -> Found:
     seconds = (between - start, time.perf_counter() - between)
     failing = sum(result.is_wrong for result in results)
     diagnosis = diagnose(results, laws=found.laws)
-    told: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     if diagnosis:
         first = diagnosis[0]
-        told = (first.clause,) if first.clause else tuple(each.clause for each in first.suspects if each.is_told)
-    return Found(found.laws[0] if found.laws else None, found.calls, failing, told, seconds)
+        reported = (
+            (first.clause,) if first.clause else tuple(each.clause for each in first.suspects if each.is_reported)
+        )
+    return Found(found.laws[0] if found.laws else None, found.calls, failing, reported, seconds)
 
 
 def number_is_right(drawn: Drawn, parameters: Mapping[str, float | str]) -> bool | None:
@@ -143,11 +145,11 @@ def measure(seed: int) -> tuple[list[str], list[str]]:
     kinds: dict[str, Counter[str]] = {}
     rows: list[tuple[str, ...]] = []
     missed: list[tuple[str, ...]] = []
-    for drawn, told in zip(every, found, strict=True):
-        law = told.law
+    for drawn, reported in zip(every, found, strict=True):
+        law = reported.law
         kind = law is not None and law.kind in SAME[drawn.kind]
         number = number_is_right(drawn, law.parameters if law is not None and kind else {})
-        clause = bool(told.clauses) and bool(set(told.clauses[:1]) & set(drawn.clauses))
+        clause = bool(reported.clauses) and bool(set(reported.clauses[:1]) & set(drawn.clauses))
         counts = kinds.setdefault(drawn.kind, Counter())
         counts.update(drawn=1, kind=kind, numbers=number is not None, number=bool(number), clause=clause)
         rows.append(
@@ -157,14 +159,14 @@ def measure(seed: int) -> tuple[list[str], list[str]]:
                 "nothing" if law is None else law.sentence,
                 "yes" if kind else "no",
                 "" if number is None else "yes" if number else "no",
-                "yes" if clause else f"no: {', '.join(told.clauses)}",
+                "yes" if clause else f"no: {', '.join(reported.clauses)}",
             )
         )
         if not (kind and clause and number in (None, True)):
             missed.append(rows[-1])
     heading = ("drawn kind", "drawn", "measured", "kind", "number", "clause")
-    calls = sorted(told.calls for told in found)
-    slowest = max(told.seconds[1] / told.seconds[0] for told in found)
+    calls = sorted(reported.calls for reported in found)
+    slowest = max(reported.seconds[1] / reported.seconds[0] for reported in found)
     figures = [
         f"## Seed {seed}",
         "",

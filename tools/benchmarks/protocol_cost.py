@@ -77,11 +77,11 @@ class Cat:
         """Send a line, and return it as it comes back."""
         returned: list[bytes] = []
         for start in range(0, len(line), PIECE):
-            owed = os.write(self._stdin, line[start : start + PIECE])
-            while owed:
+            expected = os.write(self._stdin, line[start : start + PIECE])
+            while expected:
                 piece = os.read(self._stdout, PIECE)
                 returned.append(piece)
-                owed -= len(piece)
+                expected -= len(piece)
         return b"".join(returned)
 
     def close(self) -> None:
@@ -163,8 +163,8 @@ def figures(measured: dict[Encoding, Cost], calls: int, rounds: int) -> list[str
         for encoding, cost in measured.items()
     ]
     heading = ("encoding", "in process", "over the pipe", "added", "dump, echo and load", "ratio")
-    told = f"Microseconds a call, the mean of {calls} calls, each in the best of its {rounds} rounds."
-    return [told, "", *table(heading, rows)]
+    reported = f"Microseconds a call, the mean of {calls} calls, each in the best of its {rounds} rounds."
+    return [reported, "", *table(heading, rows)]
 
 
 def main() -> None:

@@ -94,8 +94,8 @@ def table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> list[s
 def add_write_option(parser: ArgumentParser, name: str) -> None:
     """Give a program the option to write its page: to ``spec/studies``, or to a file that is named."""
     page = STUDIES / f"{name}.md"
-    told = f"write the page, to spec/studies/{page.name} where no file is named"
-    parser.add_argument("--write", nargs="?", type=Path, const=page, metavar="FILE", help=told)
+    reported = f"write the page, to spec/studies/{page.name} where no file is named"
+    parser.add_argument("--write", nargs="?", type=Path, const=page, metavar="FILE", help=reported)
 
 
 def publish(page: Study, file: Path | None) -> None:

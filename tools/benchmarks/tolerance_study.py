@@ -67,16 +67,16 @@ weights rounded to the dtype.
 
 @dataclass(frozen=True)
 class Held:
-    """One case in one dtype: what is called, what is owed, and within what."""
+    """One case in one dtype: what is called, what is expected, and within what."""
 
     name: str
     dtype: str
     given: Mapping[str, Array]
     attributes: Mapping[str, Any]
-    owed: Values
+    expected: Values
     bound: Tolerance
     place: int
-    fused_place: int | None
+    fused_index: int | None
 
     def output_of(self, function: Implementation) -> Array | None:
         """Return what a function gives, or None where it raises."""
@@ -89,9 +89,9 @@ class Held:
 
     def ratio(self, got: Array, *, fused: bool = False) -> float:
         """Return the worst error / tolerance; infinite for another shape."""
-        place = self.fused_place if fused and self.fused_place is not None else self.place
+        place = self.fused_index if fused and self.fused_index is not None else self.place
         family = family_of(OPERATION)
-        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.owed, self.bound, place)
+        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.expected, self.bound, place)
         verdict = grade(run, Outputs({"output": got}))
         if verdict.worst is None:
             return math.inf if verdict.status == "fail" else 0.0
@@ -108,7 +108,7 @@ class Held:
     def counted(self) -> NDArray[np.bool_]:
         """Which elements of the output other rules compare: those of queries that are not padding."""
         lengths = self.given.get("query_lengths")
-        shape = self.owed.outputs["output"].shape
+        shape = self.expected.outputs["output"].shape
         rows = np.arange(shape[2]) < (np.full(shape[0], shape[2]) if lengths is None else lengths)[:, None]
         return np.broadcast_to(rows[:, None, :, None], shape)
 
@@ -124,7 +124,7 @@ def golden_runs(folder: Path | None) -> Iterator[Held]:
             given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
             assert isinstance(run.expected, Values)
             assert run.bound is not None
-            yield Held(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_place)
+            yield Held(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_index)
 
 
 def off_grid_runs() -> Iterator[Held]:
@@ -148,8 +148,8 @@ def off_grid_runs() -> Iterator[Held]:
                 given = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
                 grades = stacked([precision_of(dtype), precision_of(dtype, fused=True)])
                 bound = family_of(OPERATION).tolerance(OPERATION, seen, attributes, grades, {})
-                owed = Values(evaluate(OPERATION, seen, attributes, outputs=["output"]))
-                yield Held(f"off the grid: {kind}, {seed}", dtype, given, attributes, owed, bound, 0, 1)
+                expected = Values(evaluate(OPERATION, seen, attributes, outputs=["output"]))
+                yield Held(f"off the grid: {kind}, {seed}", dtype, given, attributes, expected, bound, 0, 1)
 
 
 # Right implementations
@@ -268,22 +268,22 @@ _ASSERT_CLOSE = {
 
 
 def within(held: Held, got: Array, relative: float, absolute: float) -> bool:
-    """Tell whether every number lies within ``absolute + relative * |owed|``."""
-    owed, counted = held.owed.outputs["output"], held.counted
-    return got.shape == owed.shape and np.allclose(
-        got[counted].astype(np.float64), owed[counted], rtol=relative, atol=absolute, equal_nan=True
+    """Tell whether every number lies within ``absolute + relative * |expected|``."""
+    expected, counted = held.expected.outputs["output"], held.counted
+    return got.shape == expected.shape and np.allclose(
+        got[counted].astype(np.float64), expected[counted], rtol=relative, atol=absolute, equal_nan=True
     )
 
 
 def largest_error(held: Held, got: Array) -> float:
     """Return the largest absolute error, infinite where NaN and numbers are mixed up."""
-    owed, counted = held.owed.outputs["output"], held.counted
-    if got.shape != owed.shape:
+    expected, counted = held.expected.outputs["output"], held.counted
+    if got.shape != expected.shape:
         return math.inf
-    given, owed = got[counted].astype(np.float64), owed[counted]
+    given, expected = got[counted].astype(np.float64), expected[counted]
     with np.errstate(invalid="ignore"):
-        same = (given == owed) | (np.isnan(given) & np.isnan(owed))
-        error = np.where(same, 0.0, np.abs(given - owed))
+        same = (given == expected) | (np.isnan(given) & np.isnan(expected))
+        error = np.where(same, 0.0, np.abs(given - expected))
     return float(np.max(np.where(np.isnan(error), np.inf, error), initial=0.0))
 
 

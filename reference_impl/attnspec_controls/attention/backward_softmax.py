@@ -110,7 +110,7 @@ def in_double_precision(**arguments: Any) -> Outputs:
     return {name: round_to(dtype, output) for name, output in outputs.items()}
 
 
-def owed_alone(**arguments: Any) -> Outputs:
+def expected_alone(**arguments: Any) -> Outputs:
     """Fold the gradient of the logsumexp into delta, and return neither it nor the gradients of the scores."""
     outputs = by_name(scaled_dot_product_attention_backward(**arguments))
     return {name: array for name, array in outputs.items() if name not in ("delta", "grad_scores")}
@@ -239,7 +239,7 @@ CONTROLS: tuple[Control, ...] = (
     control(
         "owed_alone",
         "Neither delta nor the gradients of the scores are returned.",
-        owed_alone,
+        expected_alone,
     ),
     control(
         "unanswered_rows_left",

@@ -128,7 +128,7 @@ def agrees(ask):
         answer, expected = ask(implementation, name, dtype)
         assert isinstance(answer, Outputs), answer
         inputs, _ = SCENARIOS[name]
-        owed = np.arange(inputs["query"].shape[2]) < inputs.get("query_lengths", lengths(99, 99))[:, np.newaxis]
+        graded = np.arange(inputs["query"].shape[2]) < inputs.get("query_lengths", lengths(99, 99))[:, np.newaxis]
         for output, got in answer.values.items():
             if output in ungraded:
                 continue
@@ -136,7 +136,7 @@ def agrees(ask):
             assert got.shape == wanted.shape
             if output == "output":
                 assert got.dtype == DTYPES[dtype]
-            rows = np.s_[...] if output.startswith("present") else np.broadcast_to(owed[:, None], got.shape[:3])
+            rows = np.s_[...] if output.startswith("present") else np.broadcast_to(graded[:, None], got.shape[:3])
             allowed = tolerance or TOLERANCE[dtype]
             np.testing.assert_allclose(
                 got.astype(np.float64)[rows], wanted[rows], rtol=allowed, atol=allowed, err_msg=output

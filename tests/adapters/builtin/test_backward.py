@@ -27,7 +27,7 @@ def implementation(adapter):
 
 
 def asked(adapter, scenarios, name, dtype="float64", stored=False, **more):
-    """What an adapter gives, and what is owed."""
+    """What an adapter gives, and what is expected."""
     inputs, attributes = scenarios[name]
     forward = reference.scaled_dot_product_attention(**inputs, **attributes)
     given = {"grad_output": np.random.default_rng(5).normal(size=forward.output.shape), **inputs}
@@ -38,13 +38,13 @@ def asked(adapter, scenarios, name, dtype="float64", stored=False, **more):
     return answer, reference.scaled_dot_product_attention_backward(**given, **attributes)
 
 
-def near(adapter, answer, owed, dtype="float64"):
+def near(adapter, answer, expected, dtype="float64"):
     assert isinstance(answer, Outputs), answer
-    due = ["grad_query", "grad_key", "grad_value", *(["grad_mask"] if owed.grad_mask is not None else [])]
+    due = ["grad_query", "grad_key", "grad_value", *(["grad_mask"] if expected.grad_mask is not None else [])]
     assert sorted(answer.values) == sorted(due)
     allowed = max(TOLERANCE[dtype], LOOSER.get(adapter, 0))
     for name in due:
-        got, wanted = answer.values[name], getattr(owed, name)
+        got, wanted = answer.values[name], getattr(expected, name)
         assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(got, wanted, rtol=allowed, atol=allowed, err_msg=name)
 
@@ -80,8 +80,8 @@ def test_what_the_forward_pass_gave_changes_nothing(scenarios, adapter, name, dt
 
 
 def test_the_operator_of_the_flash_kernel_uses_what_the_forward_pass_gave(scenarios):
-    answer, owed = asked("torch-flash", scenarios, "plain", stored=True)
-    near("torch-flash", answer, owed)
+    answer, expected = asked("torch-flash", scenarios, "plain", stored=True)
+    near("torch-flash", answer, expected)
     inputs, _ = scenarios["plain"]
     other, _ = asked("torch-flash", scenarios, "plain", stored=True, query=inputs["query"] * 2)
     moved, _ = asked("torch-math", scenarios, "plain", stored=True, query=inputs["query"] * 2)

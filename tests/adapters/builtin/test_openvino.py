@@ -54,8 +54,8 @@ def test_a_fully_masked_row(ask, scenarios, kind, dtype, choice):
     mask[1] = False if kind.startswith("bool") else -np.inf
     answer, _ = ask(implementation, kind, dtype, mask=mask)
     mean = inputs["value"].mean(axis=2)
-    owed = mean if choice == "uniform" else np.full_like(mean, np.nan)
-    np.testing.assert_allclose(answer.values["output"][:, :, 1], owed, rtol=2e-6)
+    expected = mean if choice == "uniform" else np.full_like(mean, np.nan)
+    np.testing.assert_allclose(answer.values["output"][:, :, 1], expected, rtol=2e-6)
     where = "@float64" if choice == "uniform" else ""
     assert implementation.declaration.conventions[f"{ATTENTION}.fully_masked_row{where}"] == choice
 

@@ -83,9 +83,9 @@ def test_rows_are_read_as_they_were_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("factors", "told"), [({"a": ("0",), "b": ("0",)}, "'1'"), ({"b": ("0",), "a": ("0", "1")}, "other columns")]
+    ("factors", "reported"), [({"a": ("0",), "b": ("0",)}, "'1'"), ({"b": ("0",), "a": ("0", "1")}, "other columns")]
 )
-def test_rows_of_another_table_are_refused(factors, told, tmp_path):
+def test_rows_of_another_table_are_refused(factors, reported, tmp_path):
     write_rows(tmp_path / "rows.txt", {"a": (), "b": ()}, [Row({"a": "1", "b": "0"}, 0)])
-    with pytest.raises(RecipeError, match=told):
+    with pytest.raises(RecipeError, match=reported):
         read_rows(tmp_path / "rows.txt", factors)

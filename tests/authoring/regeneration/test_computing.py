@@ -39,7 +39,7 @@ def test_few_cases_are_computed_here(cases, monkeypatch):
 
 def test_a_contradiction_is_a_sentence_from_a_process_too(cases, two_processors):
     wrong = replace(cases[0], outputs=("scores",))
-    with pytest.raises(RecipeError, match="the output 'context' is owed and must be stored"):
+    with pytest.raises(RecipeError, match="the output 'context' is expected and must be stored"):
         computed_texts([wrong, *cases[1:]])
 
 

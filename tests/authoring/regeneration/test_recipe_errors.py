@@ -44,7 +44,7 @@ WRONG = {
     ),
     "first output missing": (
         lambda case: replace(case, outputs=("weights",), printed=()),
-        "the output 'context' is owed and must be stored",
+        "the output 'context' is expected and must be stored",
     ),
     "input in half precision": (
         lambda case: replace(case, inputs={**case.inputs, "decoder_state": np.zeros(4, np.float16)}),

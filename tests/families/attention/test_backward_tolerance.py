@@ -29,12 +29,12 @@ def bound_of(inputs, dtype="float64", conventions=None, fused=False, **attribute
     return family_of(BACKWARD).tolerance(BACKWARD, inputs, attributes, precision, conventions or {})
 
 
-def owed(inputs, choices, **attributes):
+def expected(inputs, choices, **attributes):
     conventions = resolve(choices, BACKWARD)
     bound = bound_of(inputs, conventions=conventions, **attributes)
     outputs = scaled_dot_product_attention_backward(**inputs, **attributes)._asdict()
     given = {name: x for name, x in outputs.items() if x is not None}
-    return family_of(BACKWARD).owed(given, conventions, bound, 0), given, bound
+    return family_of(BACKWARD).expected(given, conventions, bound, 0), given, bound
 
 
 def worst(got, inputs, bound, **attributes):
@@ -171,7 +171,7 @@ def empty_row():
 
 
 def test_a_row_without_keys_that_is_nan_leaves_keys_and_values_of_its_head_open():
-    result, given, _ = owed(empty_row(), {"fully_masked_row": "nan"})
+    result, given, _ = expected(empty_row(), {"fully_masked_row": "nan"})
     assert result.under == ("fully_masked_row=nan",)
     assert result.ungraded["grad_key"].all()
     assert result.ungraded["grad_value"].all()
@@ -181,7 +181,7 @@ def test_a_row_without_keys_that_is_nan_leaves_keys_and_values_of_its_head_open(
 
 def test_a_row_without_keys_that_is_uniform_gives_each_value_its_part():
     inputs = empty_row()
-    result, given, bound = owed(inputs, {"fully_masked_row": "uniform"})
+    result, given, bound = expected(inputs, {"fully_masked_row": "uniform"})
     part = inputs["grad_output"][:, :, 2].reshape(1, 2, 2, 1, 3).sum(axis=2) / KEYS
     np.testing.assert_allclose(result.outputs["grad_value"], given["grad_value"] + part)
     assert "grad_value" not in result.ungraded
@@ -193,7 +193,7 @@ def test_beside_a_uniform_row_nan_of_other_queries_is_owed_as_before():
     inputs = empty_row()
     mask = np.where(inputs["mask"], 0.0, -np.inf)
     mask[5, 3] = np.nan
-    result, given, _ = owed({**inputs, "mask": mask}, {"fully_masked_row": "uniform"})
+    result, given, _ = expected({**inputs, "mask": mask}, {"fully_masked_row": "uniform"})
     assert np.isnan(given["grad_value"]).any()
     np.testing.assert_array_equal(np.isnan(result.outputs["grad_value"]), np.isnan(given["grad_value"]))
 
@@ -201,7 +201,7 @@ def test_beside_a_uniform_row_nan_of_other_queries_is_owed_as_before():
 def test_a_uniform_row_whose_own_gradient_is_nan_leaves_what_it_gives_to_values_open():
     inputs = empty_row()
     inputs["grad_output"][0, 0, 2, 1] = np.nan
-    result, given, _ = owed(inputs, {"fully_masked_row": "uniform"})
+    result, given, _ = expected(inputs, {"fully_masked_row": "uniform"})
     assert np.isfinite(given["grad_value"]).all()
     assert result.ungraded["grad_value"][:, 0].all()
     assert not result.ungraded["grad_value"][:, 1].any()
@@ -212,10 +212,10 @@ def test_a_nan_that_is_excluded_leaves_its_heads_open_where_it_propagates_and_no
     mask[:, 1] = False
     inputs = drawn(0, mask=mask)
     inputs["key"][0, 1, 1, 0] = np.nan
-    ignored, _, bound = owed(inputs, {})
+    ignored, _, bound = expected(inputs, {})
     assert not ignored.ungraded
     assert all(np.isfinite(bound.of(name).error).all() for name in ignored.outputs)
-    result, _, _ = owed(inputs, {"masked_nonfinite": "propagates"})
+    result, _, _ = expected(inputs, {"masked_nonfinite": "propagates"})
     assert result.under == ("masked_nonfinite=propagates",)
     assert result.ungraded["grad_key"][:, 1].all()
     assert not result.ungraded["grad_key"][:, 0].any()
@@ -227,10 +227,10 @@ def test_a_query_with_nan_leaves_open_what_it_gives_to_excluded_keys():
     inputs = drawn(0)
     inputs["query"][0, 0, 4, 0] = np.nan
     bound = bound_of(inputs, is_causal=True)
-    unowed = bound.unowed["grad_key"]
-    assert not unowed[:, 0, :5].any()
-    assert unowed[:, 0, 5:].all()
-    assert not unowed[:, 1].any()
+    unspecified = bound.unspecified["grad_key"]
+    assert not unspecified[:, 0, :5].any()
+    assert unspecified[:, 0, 5:].all()
+    assert not unspecified[:, 1].any()
 
 
 def test_a_query_whose_scores_overflow_is_open_where_that_is_declared():
@@ -239,7 +239,7 @@ def test_a_query_whose_scores_overflow_is_open_where_that_is_declared():
     conventions = resolve({"half_precision_overflow": "open"}, BACKWARD)
     bound = bound_of(inputs, "float16", conventions)
     outputs = {"grad_query": inputs["query"], "grad_key": inputs["key"]}
-    ungraded = family_of(BACKWARD).owed(outputs, conventions, bound, 0).ungraded
+    ungraded = family_of(BACKWARD).expected(outputs, conventions, bound, 0).ungraded
     assert ungraded["grad_query"][0, 0, 1].all()
     assert ungraded["grad_query"].sum() == 4
     assert ungraded["grad_key"][:, 0].all()

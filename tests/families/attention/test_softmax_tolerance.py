@@ -33,5 +33,5 @@ def test_a_weight_near_one_is_allowed_its_rounding():
 @pytest.mark.parametrize("axis", [0, None])
 def test_along_any_axis(axis):
     found = tolerance(HIDDEN.T if axis == 0 else HIDDEN, axis=axis)
-    owed = np.exp(HIDDEN) / np.exp(HIDDEN).sum(axis=-1 if axis == 0 else None, keepdims=True)
-    np.testing.assert_allclose(found.value.T if axis == 0 else found.value, owed, rtol=1e-12)
+    expected = np.exp(HIDDEN) / np.exp(HIDDEN).sum(axis=-1 if axis == 0 else None, keepdims=True)
+    np.testing.assert_allclose(found.value.T if axis == 0 else found.value, expected, rtol=1e-12)

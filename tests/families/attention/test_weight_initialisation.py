@@ -25,7 +25,7 @@ def normal(seed, deviation=DEVIATION, mean=0.0):
 
 
 def cut_off(seed):
-    """Draw again what lies beyond two standard deviations, and stretch to the variance that is owed."""
+    """Draw again what lies beyond two standard deviations, and stretch to the variance that is expected."""
     generator = np.random.default_rng(seed)
     numbers = generator.normal(0.0, 1.0, 2 * FAN_IN * FAN_OUT)
     kept = numbers[np.abs(numbers) < 2][: FAN_IN * FAN_OUT].reshape(FAN_IN, FAN_OUT)
@@ -66,7 +66,7 @@ def test_what_is_no_such_sample_fails_and_is_told_why(name):
 def test_the_shape_is_fan_in_by_fan_out():
     verdict = verdict_on(normal(7).T)
     assert (verdict.status, verdict.check) == ("fail", "shape")
-    assert "(192, 64); owed is (64, 192)" in verdict.message
+    assert "(192, 64); expected (64, 192)" in verdict.message
 
 
 def test_a_sample_is_of_floats():

@@ -89,10 +89,10 @@ def test_a_mask_can_say_what_causality_window_and_alibi_say(dtype):
     bias = -SLOPES[:, np.newaxis, np.newaxis] * np.abs(rows - columns)
     mask = np.where((columns <= rows) & (columns >= rows - 3), bias, -np.inf).astype(np.float64)
     query, key, value, slopes = (array.astype(dtype) for array in (QUERY, KEY, VALUE, SLOPES))
-    told = scaled_dot_product_attention(query, key, value, is_causal=True, window=[3, None], alibi_slopes=slopes)
+    reported = scaled_dot_product_attention(query, key, value, is_causal=True, window=[3, None], alibi_slopes=slopes)
     masked = scaled_dot_product_attention(query, key, value, mask.astype(dtype))
-    assert told.output.dtype == dtype
-    assert np.array_equal(told.output, masked.output)
+    assert reported.output.dtype == dtype
+    assert np.array_equal(reported.output, masked.output)
 
 
 def test_a_sink_is_a_key_with_a_value_of_zeros():

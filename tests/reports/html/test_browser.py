@@ -114,7 +114,7 @@ def test_a_failing_case_shows_everything(opened, suite):
     text = detail.inner_text()
     for wanted in (
         "fail (values)",
-        "owed is",
+        "expected",
         "Keep the key at the query's own position.",
         "sdpa.causal.top_left",
         "query i may attend to key j only if j is at most i",
@@ -124,15 +124,15 @@ def test_a_failing_case_shows_everything(opened, suite):
         f"attnspec show {SQUARE} --python",
     ):
         assert wanted in text
-    owed = suite.cases[SQUARE].golden("float64")["output"]
+    expected = suite.cases[SQUARE].golden("float64")["output"]
     figure = detail.locator(".figure").nth(0)
     panels = figure.locator("svg.heatmap")
     assert figure.locator(".panel-title").all_inner_texts() == ["expected", "got", "error / tolerance"]
     for panel in panels.all():
-        assert panel.locator("rect.cell").count() == owed.shape[-2] * owed.shape[-1]
+        assert panel.locator("rect.cell").count() == expected.shape[-2] * expected.shape[-1]
     drawn = [element.get_attribute("class") for element in panels.nth(0).locator("rect.cell").all()]
-    largest = abs(owed).max()
-    for value, classes in zip(owed[0, 0].ravel(), drawn, strict=True):
+    largest = abs(expected).max()
+    for value, classes in zip(expected[0, 0].ravel(), drawn, strict=True):
         step = round(value / largest * 6)
         assert classes == ("cell zero" if step == 0 else f"cell {'plus' if step > 0 else 'minus'} step{abs(step)}")
     colours = {

@@ -92,7 +92,7 @@ def test_cases_that_are_asked_for_are_drawn_too(wrong, suite):
     assert asked not in {result["case"] for result in wrong["results"]}
     data = page_data([wrong], ["mine"], suite, detailed=[asked])
     drawn = drawn_of(data, asked)
-    assert {picture["name"] for picture in drawn["owed"]} == {"output", "weights", "logsumexp"}
+    assert {picture["name"] for picture in drawn["computed"]} == {"output", "weights", "logsumexp"}
     assert {picture["name"] for picture in drawn["inputs"]} == {"query", "key", "value", "mask"}
     assert drawn["runs"] == []
 

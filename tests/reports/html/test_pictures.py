@@ -51,12 +51,12 @@ def test_expected_got_and_error_are_those_of_the_case(wrong, suite):
     case, result = suite.cases[SQUARE], result_of(wrong, SQUARE)
     drawn = by_name(Pictures(case, EVERYTHING).compared("float64", result, {}))
     output = drawn["output"]
-    owed = case.golden("float64")["output"]
+    expected = case.golden("float64")["output"]
     got = np.array(output["got"]).reshape(output["shape"])
-    assert output["expected"] == numbers(owed)
-    assert np.allclose(np.array(output["error"]).reshape(owed.shape), np.abs(got - owed), rtol=1e-2, atol=1e-7)
+    assert output["expected"] == numbers(expected)
+    assert np.allclose(np.array(output["error"]).reshape(expected.shape), np.abs(got - expected), rtol=1e-2, atol=1e-7)
     worst = tuple(result["worst"]["index"])
-    flat = np.ravel_multi_index(worst, owed.shape)
+    flat = np.ravel_multi_index(worst, expected.shape)
     assert output["error"][flat] == pytest.approx(result["worst"]["error"], rel=1e-2)
     assert output["tolerance"][flat] == pytest.approx(result["worst"]["tolerance"], rel=1e-2)
     assert output["axes"] == ["batch entry", "query head", "query", "feature"]
@@ -127,7 +127,7 @@ def test_every_case_of_the_suite_can_be_drawn_without_an_answer(suite):
     for case in suite.cases.values():
         pictures = Pictures(case, 64)
         assert {picture["name"] for picture in pictures.inputs(None)} == set(case.inputs)
-        assert all(len(picture["expected"]) <= 64 for picture in pictures.owed())
+        assert all(len(picture["expected"]) <= 64 for picture in pictures.expected())
         pictures.attended()
 
 

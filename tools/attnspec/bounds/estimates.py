@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.alike_columns import alike_columns
-from attnspec.bounds.tolerance import Estimate, Reach
+from attnspec.bounds.tolerance import Estimate, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -218,11 +218,13 @@ def share_error(
     return INNER * normalised + in_common * shares + precision.smallest * (shares > 0)
 
 
-def share_reach(shares: Estimate, drift: NDArray[Any], logarithm: NDArray[Any], precision: Precision) -> Reach:
+def share_interval(shares: Estimate, drift: NDArray[Any], logarithm: NDArray[Any], precision: Precision) -> Interval:
     """Return the interval of softmax shares: 0 to 1, but for the error that all shares of a row have in common."""
     whole = np.ones_like(logarithm)
     beyond = share_error(whole, np.zeros_like(whole), drift, logarithm, precision)
-    return Reach(np.maximum(shares.value - shares.error, 0.0), np.minimum(shares.value + shares.error, whole + beyond))
+    return Interval(
+        np.maximum(shares.value - shares.error, 0.0), np.minimum(shares.value + shares.error, whole + beyond)
+    )
 
 
 def says_nothing_of_share(shares: Estimate) -> NDArray[np.bool_]:

@@ -108,7 +108,7 @@ class Estimate(NamedTuple):
     kinds: NDArray[np.int64] | None = None
 
 
-class Reach(NamedTuple):
+class Interval(NamedTuple):
     """Interval of the elements of an output, however much precision was lost; broadcasts, with the runs in front."""
 
     lowest: NDArray[Any]
@@ -126,8 +126,9 @@ class Elsewhere(NamedTuple):
 class Tolerance:
     """Values and tolerances of the outputs of one case, each computed when it is asked for.
 
-    `vacuous` elements, whose tolerance says nothing, must lie within their `reach` or be finite; `unowed` ones may hold
-    anything. `place_of_values` is the run whose error the expected values add to every tolerance; None if certified.
+    `vacuous` elements, whose tolerance says nothing, must lie within their `interval` or be finite; `unspecified`
+    ones may hold anything. `place_of_values` is the run whose error the expected values add to every tolerance; None if
+    certified.
     """
 
     def __init__(
@@ -136,15 +137,15 @@ class Tolerance:
         vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
         by_convention: Mapping[str, NDArray[np.bool_]] | None = None,
         *,
-        unowed: Mapping[str, NDArray[np.bool_]] | None = None,
-        reach: Mapping[str, Callable[[], Reach]] | None = None,
+        unspecified: Mapping[str, NDArray[np.bool_]] | None = None,
+        interval: Mapping[str, Callable[[], Interval]] | None = None,
     ) -> None:
         self._estimates = estimates
         self._vacuous = vacuous or {}
-        self._reach = reach or {}
+        self._reach = interval or {}
         self._known: dict[str, Estimate] = {}
         self.by_convention: Mapping[str, NDArray[np.bool_]] = by_convention or {}
-        self.unowed: Mapping[str, NDArray[np.bool_]] = unowed or {}
+        self.unspecified: Mapping[str, NDArray[np.bool_]] = unspecified or {}
         self.place_of_values: int | None = None
 
     def of(self, output: str, run: int = 0) -> Estimate:
@@ -167,10 +168,10 @@ class Tolerance:
 
     def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
         """Return the elements of an output that are vacuous in a run or expected of nobody, or None for none."""
-        vacuous, unowed = self.vacuous(output, run), self.unowed.get(output)
-        if vacuous is None or unowed is None:
-            return unowed if vacuous is None else vacuous
-        return vacuous | unowed
+        vacuous, unspecified = self.vacuous(output, run), self.unspecified.get(output)
+        if vacuous is None or unspecified is None:
+            return unspecified if vacuous is None else vacuous
+        return vacuous | unspecified
 
     def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
         """Return the interval of the elements of an output that are not sampled; None where all are.
@@ -179,14 +180,14 @@ class Tolerance:
         """
         del output, run
 
-    def reach(self, output: str, run: int = 0) -> Reach | None:
+    def interval(self, output: str, run: int = 0) -> Interval | None:
         """Return the interval of the elements of an output in a run, or None where they have no bounds."""
         if output not in self._reach:
             return None
         rank = self.of(output).value.ndim
         with np.errstate(all="ignore"):
             lowest, highest = self._reach[output]()
-        return Reach(_of_run(lowest, run, rank), _of_run(highest, run, rank))
+        return Interval(_of_run(lowest, run, rank), _of_run(highest, run, rank))
 
 
 def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:

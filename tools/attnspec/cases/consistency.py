@@ -36,8 +36,8 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
     if found is None and "changed_argument" in document:
         found = _of_changed_argument(document)
     if found is None and "expected" in document:
-        owed = operation.owed({name: _Stored(tensor["dtype"]) for name, tensor in document["inputs"].items()})
-        found = _of_expected(document["expected"], document["dtypes"], owed, operation.outputs)
+        required = operation.required({name: _Stored(tensor["dtype"]) for name, tensor in document["inputs"].items()})
+        found = _of_expected(document["expected"], document["dtypes"], required, operation.outputs)
     found = found or _of_generated(document)
     return found or _of_sample(document.get("expected", {}), document.get("sample", {}))
 
@@ -60,15 +60,15 @@ def _of_generated(document: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _of_expected(
-    expected: Mapping[str, Mapping[str, Any]], dtypes: list[str], owed: tuple[str, ...], outputs: tuple[str, ...]
+    expected: Mapping[str, Mapping[str, Any]], dtypes: list[str], required: tuple[str, ...], outputs: tuple[str, ...]
 ) -> tuple[str, str] | None:
     for dtype in dtypes or ["all"]:
         if dtype not in expected and "all" not in expected:
             return "/expected", f"there are no values for {dtype}, nor for 'all'"
     for dtype, tensors in expected.items():
-        for name in owed:
+        for name in required:
             if name not in tensors:
-                return f"/expected/{dtype}", f"the output {name!r}, which is owed, is missing"
+                return f"/expected/{dtype}", f"the output {name!r}, which is required, is missing"
         for name in tensors:
             if name not in outputs:
                 return f"/expected/{dtype}/{name}", f"there is no such output; there are {', '.join(outputs)}"

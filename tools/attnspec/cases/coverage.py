@@ -157,6 +157,8 @@ def missing(found: Coverage) -> list[Sequence[object]]:
             by_level: dict[str, list[str]] = {}
             for level, another in holes:
                 by_level.setdefault(level, []).append(another)
-            told = "; ".join(f"{level} with {', '.join(sorted(others))}" for level, others in sorted(by_level.items()))
-            rows.append((f"{one}, {other}", met, len(holes), told))
+            reported = "; ".join(
+                f"{level} with {', '.join(sorted(others))}" for level, others in sorted(by_level.items())
+            )
+            rows.append((f"{one}, {other}", met, len(holes), reported))
     return rows

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnspec.targets.target import Target
 
 
-class Told(Wrapped):
+class Reported(Wrapped):
     """Implementation that prints its arguments for a case: in its own layout, where it has one."""
 
     def __init__(self, implementation: Implementation, target: Target, case: Case) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Suite
     from attnspec.command_line.guarding import Guarding
     from attnspec.command_line.run_options import RunOptions
-    from attnspec.guard.journal import Journal, Told
+    from attnspec.guard.journal import Journal, Reported
     from attnspec.guard.kept_journal import KeptJournal
     from attnspec.reports.report import Report
     from attnspec.reports.wording import EndedEarly
@@ -61,13 +61,13 @@ def run_target(
     """
     from attnspec.reports.formats import check_writable
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_asked
+    from attnspec.validation import check_request
 
     for path in options.reports:
         if path != STDOUT:
             check_writable(Path(path))
     check_target(options, fail_fast=fail_fast)
-    check_asked(options.dtypes, pairs(options.conventions, "--convention"))
+    check_request(options.dtypes, pairs(options.conventions, "--convention"))
     suite = load_selected(options, check)
     if narrowed is not None:
         suite = narrowed(suite)
@@ -175,31 +175,31 @@ def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal 
     from attnspec.guard.recovered import with_crash
     from attnspec.guard.together import as_one
 
-    told = as_one([part.told for part in ended.parts])
-    if ended.received is not None or told.ending == "interrupted":
-        if told.declaration is not None:
-            write_reports(options, _report_of(options, suite, told, told.declaration, "interrupted"), suite)
+    reported = as_one([part.reported for part in ended.parts])
+    if ended.received is not None or reported.ending == "interrupted":
+        if reported.declaration is not None:
+            write_reports(options, _report_of(options, suite, reported, reported.declaration, "interrupted"), suite)
         raise Terminated(ended.received or signal.SIGINT)
-    if told.ending == "refused":
-        raise AttnspecError(told.problem)
+    if reported.ending == "refused":
+        raise AttnspecError(reported.problem)
     for part in ended.parts:
-        declaration = part.told.declaration
-        if declaration is None or (part.told.asked is None and part.told.ending is None):
+        declaration = part.reported.declaration
+        if declaration is None or (part.reported.asked is None and part.reported.ending is None):
             when = "while it was imported" if declaration is None else "before it was asked for the first case"
             raise TargetError(
                 f"{options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."
             )
-    told = as_one([with_crash(*part) for part in ended.parts])
-    if kept is not None and told.ending is None and told.asked is not None:
-        kept.adds(told, {(told.asked.case, told.asked.dtype)})
-    assert told.declaration is not None
-    ended_early = None if told.ending == "finished" else "given up" if told.ending == "given up" else "crashed"
-    return _report_of(options, suite, told, told.declaration, ended_early)
+    reported = as_one([with_crash(*part) for part in ended.parts])
+    if kept is not None and reported.ending is None and reported.asked is not None:
+        kept.adds(reported, {(reported.asked.case, reported.asked.dtype)})
+    assert reported.declaration is not None
+    ended_early = None if reported.ending == "finished" else "given up" if reported.ending == "given up" else "crashed"
+    return _report_of(options, suite, reported, reported.declaration, ended_early)
 
 
 def _report_of(
-    options: RunOptions, suite: Suite, told: Told, declaration: Declaration, ended_early: EndedEarly | None
+    options: RunOptions, suite: Suite, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None
 ) -> Report:
     """Return the report of the results in a journal."""
     from attnspec.guard.recovered import results_of
@@ -207,13 +207,13 @@ def _report_of(
     from attnspec.targets.target import pairs
 
     results = results_of(
-        told,
+        reported,
         offered_part(suite, declaration.operations).suite,
         declaration,
         options.dtypes or declaration.dtypes,
         resolved_for(declaration, pairs(options.conventions, "--convention")),
     )
-    measured = told.measured
+    measured = reported.measured
     if options.jobs > 1 and ended_early is None:
         measured = _measured_apart(options, suite, results)
     return _report(options, suite, declaration, results, ended_early, measured)

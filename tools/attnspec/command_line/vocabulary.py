@@ -43,9 +43,9 @@ STATUSES = {
 """How a case ends, in each dtype."""
 
 CHECKS = {
-    "values": "each element lies within its tolerance of what is owed",
+    "values": "each element lies within its tolerance of what is expected",
     "dtype": "each output has a dtype that it may have: that of the inputs, or a wider one where that is allowed",
-    "shape": "each output has the shape that is owed",
+    "shape": "each output has the shape that is expected",
     "inputs_unchanged": "the inputs hold after the call what they held before",
     "outputs_unchanged": "what a call returned stays as it is while later calls run",
     "repeatable": "the same inputs give the same outputs again, whatever ran between, and others do where one argument "
@@ -90,7 +90,7 @@ NUMBERS = {
 }
 
 MEASURES = {
-    "tolerance": "how far an element may lie from what is owed; derived for each from the dtype and the case's numbers",
+    "tolerance": "how far an element may lie from its expected value; derived from the dtype and the case's numbers",
     "ratio": "error divided by tolerance; above 1 fails",
     "unknown": "no mistake of the catalogue explains the failures",
 }
@@ -158,7 +158,7 @@ def _operation(operation: Operation) -> Word:
     more = (
         *([f"It takes {', '.join(operation.inputs)}."] if operation.inputs else []),
         *([f"Arguments that a case may leave out, or that are no tensors: {', '.join(optional)}."] if optional else []),
-        f"It gives {', '.join(operation.outputs)}; the first is always owed.",
+        f"It gives {', '.join(operation.outputs)}; the first is always expected.",
         f"Conventions: {', '.join(operation.conventions)}.",
         f"Its page, with every clause: spec/operations/{operation.family}/{operation.name}.md",
     )

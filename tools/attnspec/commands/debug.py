@@ -45,18 +45,18 @@ def debug(
 
     Nothing guards the call. Ends with 0 when the answer is right, with 1 when it is wrong or not offered.
     """
-    from attnspec.command_line.call_told import Told
+    from attnspec.command_line.call_told import Reported
     from attnspec.commands.explain import find_case
     from attnspec.grading import NotGraded
     from attnspec.process.opening import open_target
     from attnspec.runner import planned_runs, resolved_for
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_asked
+    from attnspec.validation import check_request
 
     asked = pairs(conventions, "--convention")
-    check_asked(() if dtype is None else (dtype,), asked)
+    check_request(() if dtype is None else (dtype,), asked)
     found = find_case(case, golden)
-    with closing(open_target(target, nearest=(partial(Told, case=found),))) as implementation:
+    with closing(open_target(target, nearest=(partial(Reported, case=found),))) as implementation:
         declaration = implementation.declaration
         dtypes = (_dtype(found, dtype, declaration),)
         (run,) = planned_runs(found, dtypes, declaration, resolved_for(declaration, asked))
@@ -149,8 +149,8 @@ class _Call:
             from attnspec.reports.report_json import diagnosis_to_json
 
             result = Result(self._run, verdict, 0.0, answer.values)
-            told = [diagnosis_to_json(entry) for entry in diagnose((result,))]
-            lines += [line for entry in told if points_at(entry) for line in diagnosis_lines(entry)]
+            reported = [diagnosis_to_json(entry) for entry in diagnose((result,))]
+            lines += [line for entry in reported if points_at(entry) for line in diagnosis_lines(entry)]
         return ["", *lines, f"`attnspec explain {self._run.case.id}` says which rules the case is about."]
 
 

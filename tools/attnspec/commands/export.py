@@ -43,12 +43,12 @@ def export_cases(
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_asked
+    from attnspec.validation import check_request
 
     if tensors not in TENSOR_FORMATS:
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")
     declared = pairs(conventions, "--convention")
-    check_asked(dtypes, declared)
+    check_request(dtypes, declared)
     suite = _of_operations(load_selected(golden, profiles=profiles, select=select), operations)
     done = export(suite, folder, tensors, dtypes=dtypes, conventions=declared)
     written, left_out = done.manifest.cases, done.manifest.left_out

@@ -84,8 +84,8 @@ def gate(
     try:
         write_reports(options, report, suite)
         if summary is not None:
-            told = (*gates.diagnosis_sentences(diagnosis), *notes)
-            _append(summary, gates.outcome_markdown(outcome, notes=told))
+            reported = (*gates.diagnosis_sentences(diagnosis), *notes)
+            _append(summary, gates.outcome_markdown(outcome, notes=reported))
     finally:
         with telling():
             gates.print_outcome(

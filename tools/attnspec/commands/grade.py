@@ -51,11 +51,11 @@ def grade_answers(
     from attnspec.offline import answered, graded_answers, read_manifest
     from attnspec.reports.formats import check_writable, print_report, write_report
     from attnspec.reports.invocation import Invocation
-    from attnspec.validation import check_asked, make_report
+    from attnspec.validation import check_request, make_report
 
     for path in reports:
         check_writable(Path(path))
-    check_asked(dtypes, {})
+    check_request(dtypes, {})
     if answers is not None and not answers.is_dir():
         raise UsageError(f"--answers {answers}: there is no such folder.")
     whole = read_manifest(folder)

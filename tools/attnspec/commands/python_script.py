@@ -37,10 +37,10 @@ def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
     if case.properties is not None:
         return _script(case, [], formula(case))
     golden = case.golden(case.runs[0])
-    owed = [_expected(name, array, case) for name, array in golden.items()]
+    expected = [_expected(name, array, case) for name, array in golden.items()]
     # Overflow and NaN are what some cases are about.
     quiet = ['np.seterr(all="ignore")']
-    return _script(case, [*inputs, *owed], [*quiet, *formula(case), *_comparison(golden, case)])
+    return _script(case, [*inputs, *expected], [*quiet, *formula(case), *_comparison(golden, case)])
 
 
 def _by_this_package(case: Case) -> str:
@@ -79,10 +79,10 @@ def _joined(lines: list[str], room: int) -> list[str]:
     return lines
 
 
-def _expected(name: str, owed: NDArray[Any], case: Case) -> str:
+def _expected(name: str, expected: NDArray[Any], case: Case) -> str:
     if name in case.sample:
-        return f"expected_{name} = {array_literal(owed.ravel()[case.sample[name]])}"
-    return f"expected_{name} = {array_literal(owed)}"
+        return f"expected_{name} = {array_literal(expected.ravel()[case.sample[name]])}"
+    return f"expected_{name} = {array_literal(expected)}"
 
 
 def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:

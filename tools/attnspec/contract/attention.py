@@ -212,7 +212,7 @@ OPERATIONS = (
         sentence="turns numbers into shares of one",
         takes=(Input("x"),),
         attributes={"axis": -1},
-        gives=(Output("output", owed=True, dtype="of the run"),),
+        gives=(Output("output", required=True, dtype="of the run"),),
         conventions=(*_OF_SUMS, FULLY_MASKED_ROW.name),
     ),
     Operation(
@@ -221,7 +221,7 @@ OPERATIONS = (
         "attention",
         sentence="says which keys a query may see when text is read in order",
         attributes={"query_length": REQUIRED, "key_length": None, "offset": 0, "additive": False},
-        gives=(Output("output", ("query", "key"), owed=True, dtype="any", exact=True),),
+        gives=(Output("output", ("query", "key"), required=True, dtype="any", exact=True),),
         conventions=(OUTPUTS.name,),
     ),
     Operation(
@@ -231,7 +231,7 @@ OPERATIONS = (
         sentence="cuts the features of tokens into heads",
         takes=(Input("x", _OF_TOKENS),),
         attributes={"num_heads": REQUIRED},
-        gives=(Output("output", _OF_HEADS, owed=True, dtype="of the run"),),
+        gives=(Output("output", _OF_HEADS, required=True, dtype="of the run"),),
         conventions=_OF_SUMS,
     ),
     Operation(
@@ -240,7 +240,7 @@ OPERATIONS = (
         "attention",
         sentence="lays heads side by side again",
         takes=(Input("x", _OF_HEADS),),
-        gives=(Output("output", _OF_TOKENS, owed=True, dtype="of the run"),),
+        gives=(Output("output", _OF_TOKENS, required=True, dtype="of the run"),),
         conventions=_OF_SUMS,
     ),
     Operation(
@@ -265,7 +265,7 @@ OPERATIONS = (
         ),
         attributes={**_ATTENDING, "output_dtype": None},
         gives=(
-            Output("output", _OF_QUERIES, owed=True, dtype="of the run"),
+            Output("output", _OF_QUERIES, required=True, dtype="of the run"),
             Output("weights", _OVER_KEYS),
             Output("logsumexp", _QUERIES),
             Output("scores", _OVER_KEYS, intermediate=True),
@@ -298,11 +298,11 @@ OPERATIONS = (
         ),
         attributes=_ATTENDING,
         gives=(
-            Output("grad_query", _OF_QUERIES, owed=True, dtype="of the run"),
-            Output("grad_key", _OF_KEYS, owed=True, dtype="of the run"),
-            Output("grad_value", _OF_KEYS, owed=True, dtype="of the run"),
-            Output("grad_mask", _OVER_KEYS, owed=True, where_given="mask"),
-            Output("grad_sinks", ("query head",), owed=True, where_given="sinks"),
+            Output("grad_query", _OF_QUERIES, required=True, dtype="of the run"),
+            Output("grad_key", _OF_KEYS, required=True, dtype="of the run"),
+            Output("grad_value", _OF_KEYS, required=True, dtype="of the run"),
+            Output("grad_mask", _OVER_KEYS, required=True, where_given="mask"),
+            Output("grad_sinks", ("query head",), required=True, where_given="sinks"),
             Output("delta", _QUERIES, intermediate=True),
             Output("grad_scores", _OVER_KEYS, intermediate=True),
         ),
@@ -325,8 +325,8 @@ OPERATIONS = (
             Input("logsumexp_b", _QUERIES),
         ),
         gives=(
-            Output("output", _OF_QUERIES, owed=True, dtype="of the run"),
-            Output("logsumexp", _QUERIES, owed=True),
+            Output("output", _OF_QUERIES, required=True, dtype="of the run"),
+            Output("logsumexp", _QUERIES, required=True),
         ),
         steps=("logsumexp", "output"),
         conventions=(
@@ -350,7 +350,7 @@ OPERATIONS = (
         ),
         attributes={"scale": None},
         gives=(
-            Output("output", ("query", "feature"), owed=True, dtype="of the run"),
+            Output("output", ("query", "feature"), required=True, dtype="of the run"),
             Output("weights", ("query", "key")),
             Output("scores", ("query", "key"), intermediate=True),
             Output("query", ("query", "feature"), intermediate=True),
@@ -374,7 +374,7 @@ OPERATIONS = (
         ),
         attributes={"num_heads": REQUIRED, "is_causal": False, "scale": None},
         gives=(
-            Output("output", ("batch entry", "query", "feature"), owed=True, dtype="of the run"),
+            Output("output", ("batch entry", "query", "feature"), required=True, dtype="of the run"),
             Output("weights", ("batch entry", "head", "query", "key")),
         ),
         steps=("weights", "output"),
@@ -388,7 +388,7 @@ OPERATIONS = (
         takes=(Input("encoder_states", ("token", "feature")), Input("decoder_state", ("feature",))),
         attributes={"scale": None},
         gives=(
-            Output("context", ("feature",), owed=True, dtype="of the run"),
+            Output("context", ("feature",), required=True, dtype="of the run"),
             Output("weights", ("token",)),
             Output("scores", ("token",), intermediate=True),
             Output("raw_scores", ("token",), intermediate=True),
@@ -402,7 +402,7 @@ OPERATIONS = (
         "attention",
         sentence="random weight matrices to start from",
         attributes={"fan_in": REQUIRED, "fan_out": REQUIRED, "seed": REQUIRED},
-        gives=(Output("output", ("input feature", "output feature"), owed=True, dtype="any"),),
+        gives=(Output("output", ("input feature", "output feature"), required=True, dtype="any"),),
         conventions=(OUTPUTS.name,),
     ),
 )

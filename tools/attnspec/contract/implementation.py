@@ -67,7 +67,7 @@ class Crashed(NamedTuple):
     """The implementation's process ended during the case, or before it and could not be restarted (not `was_asked`)."""
 
     message: str
-    was_asked: bool = True
+    was_requested: bool = True
 
 
 class TimedOut(NamedTuple):
@@ -99,7 +99,7 @@ class Declaration:
     without: tuple[str, ...] = ()
     dtypes_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     layout: str | None = None
-    asked_in: str | None = None
+    requested_in: str | None = None
     not_graded: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -70,7 +70,7 @@ class Output:
         Its name.
     axes
         Meaning of each axis, in words; empty for a tensor of any rank.
-    owed
+    required
         Whether it is expected of every implementation; others may leave it out.
     where_given
         The input without which there is no such output; None for one that there is always. It must hold numbers: truth
@@ -86,7 +86,7 @@ class Output:
 
     name: str
     axes: tuple[str, ...] = ()
-    owed: bool = False
+    required: bool = False
     where_given: str | None = None
     dtype: DtypeRule = "of the run or wider"
     exact: bool = False
@@ -194,6 +194,6 @@ class Operation:
             output.name for output in self.gives if output.where_given is None or output.where_given in numbers
         )
 
-    def owed(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
+    def required(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
         """Return the names of the outputs that are expected for these inputs."""
-        return tuple(name for name in self.there(given) if self.by_name[name].owed)
+        return tuple(name for name in self.there(given) if self.by_name[name].required)

@@ -48,8 +48,8 @@ OPERATIONS = (
             "attention_factor": None,
         },
         gives=(
-            Output("inverse_frequencies", ("pair",), owed=True, dtype="any"),
-            Output("attention_factor", owed=True, dtype="any"),
+            Output("inverse_frequencies", ("pair",), required=True, dtype="any"),
+            Output("attention_factor", required=True, dtype="any"),
         ),
         conventions=_OF_ARITHMETIC,
     ),
@@ -60,7 +60,7 @@ OPERATIONS = (
         sentence="cosine and sine of every pair at every position",
         takes=(Input("position_ids", ("batch entry", "token")), Input("inverse_frequencies", ("pair",))),
         attributes={"attention_factor": 1.0},
-        gives=(Output("cos", _TABLE, owed=True), Output("sin", _TABLE, owed=True)),
+        gives=(Output("cos", _TABLE, required=True), Output("sin", _TABLE, required=True)),
         conventions=_OF_ARITHMETIC,
     ),
     Operation(
@@ -70,7 +70,7 @@ OPERATIONS = (
         sentence="turns the pairs of queries and keys by the angles of their tokens",
         takes=(Input("x", _OF_HEADS), Input("cos", _TABLE), Input("sin", _TABLE)),
         attributes={"pairing": "half"},
-        gives=(Output("output", _OF_HEADS, owed=True, dtype="of the run"),),
+        gives=(Output("output", _OF_HEADS, required=True, dtype="of the run"),),
         conventions=(*_OF_ARITHMETIC, HALF_PRECISION_GRADE.name, HALF_PRECISION_OVERFLOW.name),
         may_fuse=True,
     ),

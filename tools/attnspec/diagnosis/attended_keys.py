@@ -45,23 +45,23 @@ def attended_in_words(run: Run, got: Mapping[str, NDArray[Any]] | None) -> str |
     sets = None if got is None else run.family.key_sets(run.case, run.dtype, got)
     if sets is None:
         return None
-    attended, owed = sets
-    rows = np.argwhere((attended != owed).any(axis=-1))
+    attended, expected = sets
+    rows = np.argwhere((attended != expected).any(axis=-1))
     if not len(rows):
         return None
     said: dict[str, list[tuple[int, int]]] = {}
     for batch, head, query in rows.tolist():
         words = (
             f"query {query} attended {_keys(attended[batch, head, query])}; "
-            f"it should have attended {index_ranges(np.flatnonzero(owed[batch, head, query]).tolist())}"
+            f"it should have attended {index_ranges(np.flatnonzero(expected[batch, head, query]).tolist())}"
         )
         said.setdefault(words, []).append((batch, head))
     places = attended.shape[:2]
-    told = [words + _where(found, places) for words, found in list(said.items())[:_QUERIES_TOLD]]
-    more = len(said) - len(told)
+    reported = [words + _where(found, places) for words, found in list(said.items())[:_QUERIES_TOLD]]
+    more = len(said) - len(reported)
     if more:
-        told.append(f"{more} more like {'this' if more == 1 else 'these'}")
-    return f"In {run.case.id}, {'; '.join(told)}."
+        reported.append(f"{more} more like {'this' if more == 1 else 'these'}")
+    return f"In {run.case.id}, {'; '.join(reported)}."
 
 
 def _keys(attended: NDArray[np.bool_]) -> str:

@@ -28,7 +28,7 @@ def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -
     """Return the suspected clauses, first that of an output which is not expected and is the only wrong one."""
     graded = [result for result in failing if result.verdict.check == "values" and result.case.properties is None]
     examined = [Evidence(result) for result in spread(one_for_each_case(graded), _EXAMINED)]
-    if len(graded) < len(failing) or not examined or any(_owes_what_is_wrong(entry) for entry in examined):
+    if len(graded) < len(failing) or not examined or any(_expects_what_is_wrong(entry) for entry in examined):
         return tuple(suspects)
     operation = OPERATIONS[failing[0].case.operation]
     for output in operation.outputs:
@@ -37,8 +37,8 @@ def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -
             continue
         if clause is not None and all(_is_wrong(entry, output) for entry in examined):
             cases = len({result.case.id for result in failing})
-            first = Suspect(clause, 1.0, None, shared=cases, failing=cases, others=0, is_told=True)
-            others = (replace(suspect, is_told=False) for suspect in suspects if suspect.clause != clause)
+            first = Suspect(clause, 1.0, None, shared=cases, failing=cases, others=0, is_reported=True)
+            others = (replace(suspect, is_reported=False) for suspect in suspects if suspect.clause != clause)
             return (first, *others)
     return tuple(suspects)
 
@@ -48,8 +48,8 @@ def _mentions(clause: str, output: str) -> bool:
     return known is not None and re.search(rf"\b{output}\b", known.text) is not None
 
 
-def _owes_what_is_wrong(entry: Evidence) -> bool:
-    return any(_is_wrong(entry, name) for name in entry.owed)
+def _expects_what_is_wrong(entry: Evidence) -> bool:
+    return any(_is_wrong(entry, name) for name in entry.required)
 
 
 def _is_wrong(entry: Evidence, output: str) -> bool:

@@ -197,7 +197,7 @@ class _Search:
         turned = [
             result
             for result, now in ((result, anew(result)) for result in looked_at)
-            if is_right_under(now, name) and self._owes_something_else(name, result, now)
+            if is_right_under(now, name) and self._expects_something_else(name, result, now)
         ]
         passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
         broken = [result for result in spread(passing, _MOST_GRADED) if not is_none(result)]
@@ -207,7 +207,7 @@ class _Search:
                 return _Offer(f"{name}{words}", choice, for_these)
         return None
 
-    def _owes_something_else(self, name: str, result: Result, now: Result) -> bool:
+    def _expects_something_else(self, name: str, result: Result, now: Result) -> bool:
         """Return whether other outputs are expected now than under the declarations taken, without the convention."""
         if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
             return True

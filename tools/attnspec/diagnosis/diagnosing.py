@@ -79,7 +79,7 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         """Return a line with the cause and the number of failures; failures and candidates are not listed."""
-        broken = self.clause or ", ".join(suspect.clause for suspect in self.suspects if suspect.is_told)
+        broken = self.clause or ", ".join(suspect.clause for suspect in self.suspects if suspect.is_reported)
         breaks = f" ({self.certainty}: {broken})" if broken else ""
         return f"Diagnosis({self.mistake}{breaks}, {self.explains} of {self.of} failures of {self.operation})"
 
@@ -120,18 +120,18 @@ def _with_law(numbers: Sequence[Diagnosis], law: Law) -> list[Diagnosis]:
         range(len(numbers)),
         key=lambda place: (numbers[place].clause not in law.clauses, numbers[place].clause is not None),
     )
-    told = [*numbers]
-    entry = replace(told[order[0]], laws=(law,))
+    reported = [*numbers]
+    entry = replace(reported[order[0]], laws=(law,))
     if entry.clause is None:
         suspected = suspects_by_law(entry.suspects, law, entry.explains)
         entry = replace(entry, suspects=suspected, certainty=_certainty(suspected))
-    told[order[0]] = entry
-    return told
+    reported[order[0]] = entry
+    return reported
 
 
 def _certainty(suspected: Sequence[Suspect]) -> Certainty:
-    told = sum(suspect.is_told for suspect in suspected)
-    return "it lies in" if not told else "most likely" if told == 1 else "one of these"
+    reported = sum(suspect.is_reported for suspect in suspected)
+    return "it lies in" if not reported else "most likely" if reported == 1 else "one of these"
 
 
 def _diagnose_operation(
@@ -142,7 +142,7 @@ def _diagnose_operation(
     by_check = broken_by_check(wrong)
     mistakes = not_excluded(mistakes, by_check)
     others = [result for result in wrong if result.verdict.check is None]
-    told = [_broken(clause, of_clause, len(wrong)) for clause, of_clause in by_check.items()]
+    reported = [_broken(clause, of_clause, len(wrong)) for clause, of_clause in by_check.items()]
     numbers: list[Diagnosis] = []
     if failing:
         comparable = [result for result in passing if result.got is not None and result.case.properties is None]
@@ -160,8 +160,8 @@ def _diagnose_operation(
         numbers = _with_law(numbers, law)
     # Where inputs are edited or buffers handed out twice, numbers go wrong after it, unless a mistake gives them.
     is_named = bool(numbers) and numbers[0].mistake != UNKNOWN
-    spoilt = [entry for entry in told if not is_named and _spoils(entry, len(wrong))]
-    return [*spoilt, *numbers, *(entry for entry in told if entry not in spoilt)]
+    spoilt = [entry for entry in reported if not is_named and _spoils(entry, len(wrong))]
+    return [*spoilt, *numbers, *(entry for entry in reported if entry not in spoilt)]
 
 
 def _is_of_numbers(result: Result) -> bool:
@@ -193,11 +193,11 @@ def _diagnose_numbers(
             unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
             first = [group[0] for cause in found.causes for group in cause.groups]
             return [replace(unknown, candidates=_worth_telling([*first, *found.candidates]))]
-    told = [entry for cause in found.causes for entry in _of_cause(cause, len(graded), comparable, mistakes)]
-    known = {entry.clause for entry in told}
-    if rest is not None and not (rest.suspects and rest.suspects[0].is_told and rest.suspects[0].clause in known):
-        told.append(rest)
-    return sorted(told, key=lambda entry: -entry.explains)
+    reported = [entry for cause in found.causes for entry in _of_cause(cause, len(graded), comparable, mistakes)]
+    known = {entry.clause for entry in reported}
+    if rest is not None and not (rest.suspects and rest.suspects[0].is_reported and rest.suspects[0].clause in known):
+        reported.append(rest)
+    return sorted(reported, key=lambda entry: -entry.explains)
 
 
 def _rest(
@@ -221,9 +221,9 @@ def _is_doubtful(cause: Cause, rest: Diagnosis | None, suspected: Sequence[Suspe
     The failures left over point at its own clause, or all failures together point at another one.
     """
     clauses = {group[0].mistake.clause for group in cause.groups}
-    told = [entry.clause for entry in suspected if entry.is_told]
-    left = [entry.clause for entry in (rest.suspects if rest is not None else ()) if entry.is_told]
-    return bool(clauses) and (bool(clauses.intersection(left[:1])) or (bool(told) and told[0] not in clauses))
+    reported = [entry.clause for entry in suspected if entry.is_reported]
+    left = [entry.clause for entry in (rest.suspects if rest is not None else ()) if entry.is_reported]
+    return bool(clauses) and (bool(clauses.intersection(left[:1])) or (bool(reported) and reported[0] not in clauses))
 
 
 def _of_cause(cause: Cause, of: int, comparable: Sequence[Result], mistakes: Sequence[Mistake]) -> list[Diagnosis]:
@@ -248,7 +248,7 @@ def _of_convention(
     """Return the clause that holds while a convention is undeclared, where a mistake of the catalogue names it."""
     declaring = (mistake for mistake in mistakes if f"{_OR_DECLARE}{undeclared.convention}=" in mistake.remedy)
     cases = len({result.case.id for result in explained})
-    known = [Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_told=True) for mistake in declaring]
+    known = [Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_reported=True) for mistake in declaring]
     return tuple(known[:1])
 
 

@@ -44,9 +44,9 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
     )
     # Most mistakes show in float64; some do only where numbers overflow earlier.
     for dtype in (None, *FLOAT_DTYPES[1:]):
-        told = _told(mistake, suited, dtype)
-        if told is not None:
-            return told
+        reported = _reported(mistake, suited, dtype)
+        if reported is not None:
+            return reported
     return None
 
 
@@ -55,11 +55,11 @@ def _shows_elsewhere(mistake: Mistake) -> bool:
     return mistake.begin is not None or mistake.clause.endswith(".inputs_unchanged") or ".rejects." in mistake.clause
 
 
-def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:
+def _reported(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:
     """Return the difference on a case in the `asked` dtype, or its widest; attended keys before numbers."""
-    told: str | None = None
+    reported: str | None = None
     for tried, case in enumerate(cases):
-        if told is not None and tried >= _ENOUGH_TRIED:
+        if reported is not None and tried >= _ENOUGH_TRIED:
             break
         dtype = asked or case.runs[0]
         run = not_graded(case, dtype, "only computed")._replace(layout=mistake.layout)
@@ -69,8 +69,8 @@ def _told(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | N
         keys = attended_in_words(run, got)
         if keys is not None:
             return keys
-        told = told or _numbers(run, {name: array.astype(np.float64) for name, array in got.items()})
-    return told
+        reported = reported or _numbers(run, {name: array.astype(np.float64) for name, array in got.items()})
+    return reported
 
 
 def _numbers(run: Run, got: Mapping[str, NDArray[Any]]) -> str | None:
@@ -79,14 +79,16 @@ def _numbers(run: Run, got: Mapping[str, NDArray[Any]]) -> str | None:
     for name in run.operation.outputs:
         if name not in golden or name not in got:
             continue
-        owed, given = golden[name].astype(np.float64), got[name]
-        if owed.shape != given.shape:
-            return f"In {case.id}{beside}, {name} gets the shape {given.shape} instead of {owed.shape}."
+        expected, given = golden[name].astype(np.float64), got[name]
+        if expected.shape != given.shape:
+            return f"In {case.id}{beside}, {name} gets the shape {given.shape} instead of {expected.shape}."
         with np.errstate(all="ignore"):
-            error = np.where((given == owed) | (np.isnan(given) & np.isnan(owed)), 0.0, np.abs(given - owed))
+            error = np.where(
+                (given == expected) | (np.isnan(given) & np.isnan(expected)), 0.0, np.abs(given - expected)
+            )
         if not error.size or not np.nan_to_num(error, nan=np.inf).max() > _NOTICEABLE:
             continue
         place = np.unravel_index(np.nan_to_num(error, nan=np.inf).argmax(), error.shape)
         index = [int(part) for part in place]
-        return f"In {case.id}{beside}, {name}{index} becomes {given[place]:.6g} instead of {owed[place]:.6g}."
+        return f"In {case.id}{beside}, {name}{index} becomes {given[place]:.6g} instead of {expected[place]:.6g}."
     return None

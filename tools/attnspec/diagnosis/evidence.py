@@ -17,7 +17,7 @@ from attnspec.bounds import precision_of
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import HALF_PRECISION
 from attnspec.diagnosis.mistaken_outputs import outputs_of
-from attnspec.grading import Held, Values, held, left_open
+from attnspec.grading import InInterval, Values, in_interval, left_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,9 +115,9 @@ class Evidence:
         return self.result.is_wrong
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def required(self) -> tuple[str, ...]:
         """The expected outputs among those that came back."""
-        return tuple(name for name in self.result.run.operation.owed(self.result.case.inputs) if name in self.given)
+        return tuple(name for name in self.result.run.operation.required(self.result.case.inputs) if name in self.given)
 
     @cached_property
     def given(self) -> Mapping[str, NDArray[Any]]:
@@ -136,8 +136,8 @@ class Evidence:
         return _ByOutput(self._wrong_in)
 
     def _wrong_in(self, name: str) -> NDArray[np.bool_] | None:
-        owed = self._owed(name)
-        return None if owed is None else ~(self._meets(self.given[name], owed, name) | self._unowed(name))
+        expected = self._expected_output(name)
+        return None if expected is None else ~(self._meets(self.given[name], expected, name) | self._unspecified(name))
 
     @cached_property
     def _slack(self) -> Mapping[str, NDArray[Any]]:
@@ -152,7 +152,7 @@ class Evidence:
         size = np.where(np.isfinite(given), np.abs(given), 0.0)
         largest = size.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else size
         apart = np.broadcast_to(roundings * max(precision.output, precision.accumulator) * largest, given.shape)
-        if self._owed(name) is not None:
+        if self._expected_output(name) is not None:
             tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
             apart = np.maximum(apart, tolerances * self._tolerance(name))
         return np.where(np.isfinite(apart), apart, 0.0) + precision.smallest
@@ -163,9 +163,9 @@ class Evidence:
         names = tuple(self.given)
         if not self.fails:
             return names
-        if any(self._matters(name) for name in self.owed):
-            return self.owed
-        return tuple(name for name in names if name in self.owed or self._matters(name))
+        if any(self._matters(name) for name in self.required):
+            return self.required
+        return tuple(name for name in names if name in self.required or self._matters(name))
 
     def _matters(self, name: str) -> bool:
         """Return whether an output is wrong in elements of which the catalogue speaks."""
@@ -224,14 +224,14 @@ class Evidence:
         A mistake that cannot be computed where something went wrong is not alike at all. An output of the wrong shape
         is wrong in all elements; a mistake that gives it a wrong shape, too, is wrong in the same ones.
         """
-        if not any(found is None or found.any() for found in map(self._wrong.__getitem__, self.owed)):
+        if not any(found is None or found.any() for found in map(self._wrong.__getitem__, self.required)):
             return None
         computed = self.computed(mistake) or {}
-        alike = [self._likeness_in(name, computed.get(name)) for name in self.owed]
+        alike = [self._likeness_in(name, computed.get(name)) for name in self.required]
         places = [entry.places for entry in alike if entry is not None]
         numbers = [
             entry.numbers
-            for name, entry in zip(self.owed, alike, strict=True)
+            for name, entry in zip(self.required, alike, strict=True)
             if entry is not None and ((wrong := self._wrong[name]) is None or wrong.any())
         ]
         return Likeness(sum(places) / len(places), sum(numbers) / len(numbers))
@@ -248,7 +248,7 @@ class Evidence:
                 both and computed.shape == self.given[name].shape and bool((self._distances(name, computed) <= 1).all())
             )
             return Likeness(float(both), float(same))
-        theirs = ~(self._meets(computed, golden, name) | self._unowed(name))
+        theirs = ~(self._meets(computed, golden, name) | self._unspecified(name))
         either = int((ours | theirs).sum())
         if not either:
             return None
@@ -268,10 +268,10 @@ class Evidence:
 
     def _fails_in(self, name: str, computed: NDArray[Any]) -> bool:
         """Return whether a mistake's output is wrong anywhere."""
-        owed = self._owed(name)
-        if owed is None or owed.shape != computed.shape:
+        expected = self._expected_output(name)
+        if expected is None or expected.shape != computed.shape:
             return True
-        return bool((~self._meets(computed, owed, name) & ~self._left_open(name)).any())
+        return bool((~self._meets(computed, expected, name) & ~self._left_open(name)).any())
 
     def _compared(self, name: str, computed: NDArray[Any], empty: NDArray[np.bool_] | None) -> _Compared:
         """Compare an output of a mistake with the output of the run.
@@ -299,8 +299,8 @@ class Evidence:
             broken &= ~apart
         elif empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
             broken &= ~empty
-        owed = self._owed(name)
-        meets = None if owed is None else self._meets(computed, owed, name)
+        expected = self._expected_output(name)
+        meets = None if expected is None else self._meets(computed, expected, name)
         return _Compared(
             wrong=int(numbers.sum()),
             equal=int((numbers & near).sum()),
@@ -319,16 +319,16 @@ class Evidence:
         """Return the elements of rows that a convention decides."""
         bound = self.result.run.bound
         decided = None if bound is None else bound.by_convention.get(name)
-        if decided is None or self._owed(name) is None:
+        if decided is None or self._expected_output(name) is None:
             return np.zeros(self.given[name].shape, dtype=np.bool_)
         return np.broadcast_to(decided, self.given[name].shape)
 
-    def _meets(self, numbers: NDArray[Any], owed: NDArray[Any], name: str) -> NDArray[np.bool_]:
+    def _meets(self, numbers: NDArray[Any], expected: NDArray[Any], name: str) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
-            near = (np.abs(numbers - owed) <= self._tolerance(name)) | (numbers == owed)
-        near |= np.isnan(numbers) & np.isnan(owed)
-        to_reach = self._held[name]
-        return near if to_reach is None else np.where(to_reach.elements, to_reach.within(numbers), near)
+            near = (np.abs(numbers - expected) <= self._tolerance(name)) | (numbers == expected)
+        near |= np.isnan(numbers) & np.isnan(expected)
+        to_interval = self._in_interval[name]
+        return near if to_interval is None else np.where(to_interval.elements, to_interval.within(numbers), near)
 
     def _distances(self, name: str, computed: NDArray[Any]) -> NDArray[Any]:
         given = self.given[name]
@@ -342,18 +342,20 @@ class Evidence:
         expected = self.result.run.expected
         return expected if isinstance(expected, Values) else None
 
-    def _owed(self, name: str) -> NDArray[Any] | None:
+    def _expected_output(self, name: str) -> NDArray[Any] | None:
         """Return the expected output, where it has the shape of the one that came back."""
         expected = self._expected
-        owed = None if expected is None else expected.outputs.get(name)
-        return owed if owed is not None and owed.shape == self.given[name].shape else None
+        expected_output = None if expected is None else expected.outputs.get(name)
+        return (
+            expected_output if expected_output is not None and expected_output.shape == self.given[name].shape else None
+        )
 
     def _tolerance(self, name: str) -> NDArray[Any]:
         run = self.result.run
         assert run.bound is not None
         return run.bound.of(name, run.place).error
 
-    def _unowed(self, name: str) -> NDArray[np.bool_]:
+    def _unspecified(self, name: str) -> NDArray[np.bool_]:
         """Return the elements for which nothing is expected."""
         return self._open[name][0]
 
@@ -366,34 +368,36 @@ class Evidence:
         return _ByOutput(self._elements_left_open)
 
     @cached_property
-    def _held(self) -> Mapping[str, Held | None]:
+    def _in_interval(self) -> Mapping[str, InInterval | None]:
         """Output name to the elements that are held to their interval alone."""
-        return _ByOutput(self._held_in)
+        return _ByOutput(self._in_interval_of)
 
-    def _held_in(self, name: str) -> Held | None:
+    def _in_interval_of(self, name: str) -> InInterval | None:
         run, expected = self.result.run, self._expected
-        if run.bound is None or expected is None or self._owed(name) is None:
+        if run.bound is None or expected is None or self._expected_output(name) is None:
             return None
-        return held(run, expected, name, run.place)
+        return in_interval(run, expected, name, run.place)
 
     def _elements_left_open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the elements with nothing expected, and those with the ones of a declared convention added."""
-        run, expected, owed = self.result.run, self._expected, self._owed(name)
-        unowed = np.zeros(self.given[name].shape, dtype=np.bool_)
-        if run.bound is None or expected is None or owed is None:
-            return unowed, unowed
-        to_reach = self._held[name]
-        within = None if to_reach is None else to_reach.elements & to_reach.within(self.given[name])
+        run, expected, expected_output = self.result.run, self._expected, self._expected_output(name)
+        unspecified = np.zeros(self.given[name].shape, dtype=np.bool_)
+        if run.bound is None or expected is None or expected_output is None:
+            return unspecified, unspecified
+        to_interval = self._in_interval[name]
+        within = None if to_interval is None else to_interval.elements & to_interval.within(self.given[name])
         for elements in (left_open(run, expected, name), within):
             if elements is not None:
-                unowed = unowed | elements
+                unspecified = unspecified | elements
         if name in expected.sample:
-            stored = np.zeros(unowed.size, dtype=np.bool_)
+            stored = np.zeros(unspecified.size, dtype=np.bool_)
             stored[expected.sample[name]] = True
-            unowed = unowed | ~stored.reshape(unowed.shape)
+            unspecified = unspecified | ~stored.reshape(unspecified.shape)
         if expected.under is None:
-            return unowed, unowed
+            return unspecified, unspecified
         normative = run.case.golden(run.dtype).get(name)
         if normative is None:
-            return unowed, np.ones_like(unowed)
-        return unowed, unowed | ~((owed == normative) | (np.isnan(owed) & np.isnan(normative)))
+            return unspecified, np.ones_like(unspecified)
+        return unspecified, unspecified | ~(
+            (expected_output == normative) | (np.isnan(expected_output) & np.isnan(normative))
+        )

@@ -156,9 +156,9 @@ def _kind_of_numbers(evidence: Sequence[Evidence]) -> str | None:
 
 def _size_of_errors(evidence: Sequence[Evidence]) -> str | None:
     """Return a sentence where the wrong numbers are a constant times the expected ones, or close to them."""
-    numbers, owed = _wrong_numbers(evidence)
+    numbers, expected = _wrong_numbers(evidence)
     with np.errstate(all="ignore"):
-        ratios = numbers / owed
+        ratios = numbers / expected
     if ratios.size < 2 or not np.isfinite(ratios).all():
         return None
     farthest, spread_out = float(np.abs(ratios - 1).max()), float(np.ptp(ratios))
@@ -168,22 +168,22 @@ def _size_of_errors(evidence: Sequence[Evidence]) -> str | None:
             "bfloat16 holds 2, float16 3, float32 7, float64 15."
         )
     if spread_out <= _CLOSE * abs(ratios[0]):
-        return f"Every wrong number is {ratios[0]:.4g} times what is owed."
+        return f"Every wrong number is {ratios[0]:.4g} times what is expected."
     return None
 
 
 def _wrong_numbers(evidence: Sequence[Evidence]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the wrong numbers of the expected outputs, and the expected numbers at their positions."""
     given: list[NDArray[Any]] = [np.zeros(0)]
-    owed: list[NDArray[Any]] = [np.zeros(0)]
+    expected: list[NDArray[Any]] = [np.zeros(0)]
     for entry in evidence:
         golden = entry.result.case.golden(entry.result.dtype)
-        for name in entry.owed:
+        for name in entry.required:
             wrong = entry.wrong.get(name)
             if name in golden and wrong is not None and wrong.any():
                 given.append(entry.given[name][wrong])
-                owed.append(golden[name][wrong])
-    return np.concatenate(given), np.concatenate(owed).astype(np.float64)
+                expected.append(golden[name][wrong])
+    return np.concatenate(given), np.concatenate(expected).astype(np.float64)
 
 
 def _profiles(failing: Sequence[Result], passing: Sequence[Result]) -> str:
@@ -191,6 +191,6 @@ def _profiles(failing: Sequence[Result], passing: Sequence[Result]) -> str:
     wrong = Counter(case.profile for case in {result.case.id: result.case for result in failing}.values())
     tried = Counter(case.profile for case in {result.case.id: result.case for result in (*failing, *passing)}.values())
     profiles = sorted(wrong, key=lambda profile: (-wrong[profile] / tried[profile], profile))
-    told = [f"{profile} {wrong[profile]} of {tried[profile]}" for profile in profiles[:_PROFILES_TOLD]]
-    more = len(profiles) - len(told)
-    return f"Failing cases by profile: {', '.join(told)}{f', and {more} more profiles' if more else ''}."
+    reported = [f"{profile} {wrong[profile]} of {tried[profile]}" for profile in profiles[:_PROFILES_TOLD]]
+    more = len(profiles) - len(reported)
+    return f"Failing cases by profile: {', '.join(reported)}{f', and {more} more profiles' if more else ''}."

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.diagnosis.suspects import TOLD_BESIDE, Suspect
+from attnspec.diagnosis.suspects import REPORTED_BESIDE, Suspect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.runner.law import Law
 
-_MOST_TOLD = 3
+_MOST_REPORTED = 3
 
 
 def suspects_by_law(suspects: Sequence[Suspect], law: Law, failing: int) -> tuple[Suspect, ...]:
@@ -24,17 +24,21 @@ def suspects_by_law(suspects: Sequence[Suspect], law: Law, failing: int) -> tupl
     of_law = [suspect for suspect in suspects if suspect.clause in law.clauses]
     if law.is_found:
         first = of_law[0] if of_law else _measured(law.clauses[0], law, failing)
-        told = [replace(first, is_told=True)]
-    elif of_law and any(suspect.is_told for suspect in suspects):
-        near = TOLD_BESIDE * of_law[0].likeness
-        told = [replace(suspect, is_told=True) for suspect in of_law[:_MOST_TOLD] if suspect.likeness >= near]
+        reported = [replace(first, is_reported=True)]
+    elif of_law and any(suspect.is_reported for suspect in suspects):
+        near = REPORTED_BESIDE * of_law[0].likeness
+        reported = [
+            replace(suspect, is_reported=True) for suspect in of_law[:_MOST_REPORTED] if suspect.likeness >= near
+        ]
     else:
         return tuple(suspects)
-    clauses = {suspect.clause for suspect in told}
-    others = [replace(suspect, is_told=False) for suspect in suspects if suspect.clause not in clauses]
-    return (*told, *sorted(others, key=lambda suspect: suspect.clause not in law.clauses))
+    clauses = {suspect.clause for suspect in reported}
+    others = [replace(suspect, is_reported=False) for suspect in suspects if suspect.clause not in clauses]
+    return (*reported, *sorted(others, key=lambda suspect: suspect.clause not in law.clauses))
 
 
 def _measured(clause: str, law: Law, failing: int) -> Suspect:
     """Return a clause for which a law alone speaks."""
-    return Suspect(clause, likeness=1.0, mistake=None, shared=law.confirmed, failing=failing, others=0, is_told=True)
+    return Suspect(
+        clause, likeness=1.0, mistake=None, shared=law.confirmed, failing=failing, others=0, is_reported=True
+    )

@@ -43,7 +43,7 @@ _BY_STRANGERS = 4.0
 """How much likelier a clause is that an implementation breaks which fails the very same cases; less so by the square of
 the cosine. Each batch of four, left out in turn, is pointed at as well with anything from 1 to 16."""
 
-TOLD_BESIDE = 0.9
+REPORTED_BESIDE = 0.9
 """A second suspect this likely beside the first is reported with it. Of 300 blind mistakes, each held against the
 batches that are not its own, the first was right in nine of ten where the second was less than 0.7 times as likely, in
 three of four from there on, and in half of those reported so."""
@@ -54,7 +54,7 @@ _FEWEST = 8
 """Cases that must be seen before any clause is reported: one failing case names nothing that others were not asked. Of
 an operation with fewer cases, all of them."""
 
-_MOST_TOLD = 3
+_MOST_REPORTED = 3
 
 _WORTH_KEEPING = 0.35
 _MOST = 5
@@ -74,7 +74,7 @@ class Suspect:
     shared: int
     failing: int
     others: int
-    is_told: bool = False
+    is_reported: bool = False
 
 
 def suspects(
@@ -83,7 +83,7 @@ def suspects(
     """Return the clauses that failures of one operation point at, likeliest first; `alike` is from `alike_by_cases`."""
     seen = {result.case.id for result in (*failing, *passing)}
     fewest = min(_FEWEST, len(tried_cases(failing[0].case.operation)) or _FEWEST)
-    most = _MOST_TOLD if len(seen) >= fewest else 0
+    most = _MOST_REPORTED if len(seen) >= fewest else 0
     by_id = {mistake.id: mistake for mistake in mistakes}
     graded = [result for result in one_for_each_case(telling(failing)) if result.got is not None]
     examined = [Evidence(result) for result in spread(graded, _EXAMINED)]
@@ -96,7 +96,7 @@ def suspects(
     suspected = (_beside_strangers(_nearest(entries), strangers) for entries in of_clause.values())
     ordered = sorted(suspected, key=lambda entry: -entry.likeness)
     return tuple(
-        replace(suspect, is_told=place < most and suspect.likeness >= TOLD_BESIDE * ordered[0].likeness)
+        replace(suspect, is_reported=place < most and suspect.likeness >= REPORTED_BESIDE * ordered[0].likeness)
         for place, suspect in enumerate(ordered[:_MOST])
         if suspect.likeness >= _WORTH_KEEPING * ordered[0].likeness
     )

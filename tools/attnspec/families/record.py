@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnspec.contract.arrangement import Layout
 
 
-class Owed(NamedTuple):
+class Expected(NamedTuple):
     """Expected outputs under declared conventions, by output name, and elements that these leave open.
 
     `under` names the declarations that changed something, such as ``convention=choice``.
@@ -31,7 +31,7 @@ class KeySets(NamedTuple):
     """Keys that queries attended, and those that they should have, both (B, H, Sq, Sk)."""
 
     attended: NDArray[np.bool_]
-    owed: NDArray[np.bool_]
+    expected: NDArray[np.bool_]
 
 
 class PropertyProblem(NamedTuple):
@@ -126,8 +126,8 @@ def _nothing(*_: Any) -> None:
 
 def _as_normative(
     outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance, _run: int
-) -> Owed:
-    return Owed(outputs, {}, ())
+) -> Expected:
+    return Expected(outputs, {}, ())
 
 
 def _unchanged(
@@ -174,7 +174,7 @@ class Family:
         graded by properties, the lines that draw a result and test it for them.
     sampled_tolerance
         Its error bound for cases with generated inputs, of which sampled elements are graded.
-    owed
+    expected
         Expected outputs under declared conventions that change results, from the normative ones, every convention's
         choice, the tolerances, and the run's index among those that they stand for.
     handed
@@ -221,7 +221,7 @@ class Family:
     features: Callable[[Case], list[tuple[str, bool]]]
     formula: Callable[[Case], list[str]]
     sampled_tolerance: SampledToleranceModel = _no_sample
-    owed: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Owed] = _as_normative
+    expected: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Expected] = _as_normative
     handed: Callable[
         [str, Mapping[str, NDArray[Any]], Mapping[str, Any], Mapping[str, str]], Mapping[str, NDArray[Any]]
     ] = _handed_as_stated

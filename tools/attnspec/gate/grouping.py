@@ -128,7 +128,7 @@ def _known_to_the_harness(_: Sequence[Result], answered: Sequence[Result]) -> Ca
 
 def _named_arguments(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
     """Yield the arguments that the message of a case without an answer names, for each case that states one of them."""
-    told = {
+    reported = {
         (result.case.operation, word)
         for result in results
         for word in _WORD.findall(said_of(result))
@@ -136,7 +136,7 @@ def _named_arguments(results: Sequence[Result], answered: Sequence[Result]) -> C
     }
     of_any = _arguments(results, answered)
     return lambda result: (
-        criteria for criteria in of_any(result) if (result.case.operation, dict(criteria)["argument"]) in told
+        criteria for criteria in of_any(result) if (result.case.operation, dict(criteria)["argument"]) in reported
     )
 
 

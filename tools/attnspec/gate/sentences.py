@@ -158,10 +158,10 @@ def group_line(group: Group) -> str:
 
 
 def _changes(*, added: int, removed: int, changed: int) -> str:
-    told = ", ".join(
+    reported = ", ".join(
         f"{count} {what}" for count, what in ((added, "added"), (removed, "removed"), (changed, "changed")) if count
     )
-    return f" ({told})" if told else ""
+    return f" ({reported})" if reported else ""
 
 
 def _some(names: Sequence[str], *, shown: int = _NAMED) -> str:

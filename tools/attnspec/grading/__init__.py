@@ -1,6 +1,6 @@
 """Comparing answers with the expected values: tolerances, conventions, verdicts."""
 
-from attnspec.grading.elements import Compared, Held, Worst, compare, held, left_open
+from attnspec.grading.elements import Compared, InInterval, Worst, compare, in_interval, left_open
 from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
 from attnspec.grading.one_rule import Bounded, bounded
 from attnspec.grading.run import Run
@@ -25,7 +25,7 @@ __all__ = [
     "Bounded",
     "Compared",
     "Expectation",
-    "Held",
+    "InInterval",
     "MustRefuse",
     "NotGraded",
     "Properties",
@@ -38,7 +38,7 @@ __all__ = [
     "compare",
     "expectation",
     "grade",
-    "held",
+    "in_interval",
     "left_open",
     "with_overwritten",
 ]

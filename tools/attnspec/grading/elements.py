@@ -26,14 +26,14 @@ class Worst:
 
     output: str
     index: tuple[int, ...]
-    owed: float
+    expected: float
     got: float
     error: float
     tolerance: float
     ratio: float
 
 
-class Held(NamedTuple):
+class InInterval(NamedTuple):
     """The elements of an output that are bounded by an interval alone: finite values whose tolerance says nothing.
 
     The ends have the shape of the output; they are infinite where elements need only be finite.
@@ -58,7 +58,7 @@ class Compared(NamedTuple):
     name: str
     shape: tuple[int, ...]
     sample: NDArray[np.int64] | None
-    owed: NDArray[Any]
+    expected: NDArray[Any]
     given: NDArray[Any]
     error: NDArray[Any]
     tolerance: NDArray[Any]
@@ -67,7 +67,7 @@ class Compared(NamedTuple):
     top: float
     graded: int
     ungraded: int
-    held: Held | None = None
+    in_interval: InInterval | None = None
 
     @property
     def wrong(self) -> bool:
@@ -86,7 +86,7 @@ class Compared(NamedTuple):
         return Worst(
             output=self.name,
             index=tuple(map(int, np.unravel_index(whole, self.shape))),
-            owed=self.owed.item(place),
+            expected=self.expected.item(place),
             got=self.given.item(place),
             error=self.error.item(place),
             tolerance=self.tolerance.item(place),
@@ -100,24 +100,24 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int
     `place` is the index of the run, or of its fused grade, among those that its tolerances stand for.
     """
     shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
-    owed: NDArray[Any] = expected.outputs[name]
+    expected_output: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
-    tolerance, to_reach = run.bound.of(name, place).error, held(run, expected, name, place)
+    tolerance, to_interval = run.bound.of(name, place).error, in_interval(run, expected, name, place)
     if run.operation.by_name[name].exact:
-        tolerance = np.zeros(owed.shape)
-    left_out = either(left_open(run, expected, name), None if to_reach is None else to_reach.elements)
+        tolerance = np.zeros(expected_output.shape)
+    left_out = either(left_open(run, expected, name), None if to_interval is None else to_interval.elements)
     if sample is not None and name not in expected.thinned:
-        got, owed, tolerance = (np.take(tensor, sample) for tensor in (got, owed, tolerance))
+        got, expected_output, tolerance = (np.take(tensor, sample) for tensor in (got, expected_output, tolerance))
         left_out = None if left_out is None else np.take(left_out, sample)
-        to_reach = None if to_reach is None else Held(*(np.take(part, sample) for part in to_reach))
-    given, owed = got.astype(np.float64, copy=False), owed.astype(np.float64, copy=False)
-    error = np.abs(given - owed)
+        to_interval = None if to_interval is None else InInterval(*(np.take(part, sample) for part in to_interval))
+    given, expected_output = got.astype(np.float64, copy=False), expected_output.astype(np.float64, copy=False)
+    error = np.abs(given - expected_output)
     ratio = error / tolerance
     at, top = _largest(ratio)
     # A largest ratio that is finite leaves nothing to explain: no NaN, no infinity, no tolerance of 0.
     if not math.isfinite(top):
-        same = _is_same(given, owed, run.dtype, tolerance)
-        also = run.family.also_right(run.operation.name, name, given, owed)
+        same = _is_same(given, expected_output, run.dtype, tolerance)
+        also = run.family.also_right(run.operation.name, name, given, expected_output)
         if also is not None:
             same |= also
         error = np.where(same, 0.0, error)
@@ -127,22 +127,24 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int
     ungraded = 0 if left_out is None else int(np.count_nonzero(left_out))
     if left_out is not None and ungraded:
         ratio = np.where(left_out, -1.0, ratio)
-        if to_reach is not None:
-            outside = to_reach.elements & ~to_reach.within(given) & ~_is_same(given, owed, run.dtype)
+        if to_interval is not None:
+            outside = to_interval.elements & ~to_interval.within(given) & ~_is_same(given, expected_output, run.dtype)
             ratio = np.where(outside, np.inf, ratio)
             ungraded -= int(np.count_nonzero(outside))
         at, top = _largest(ratio)
     graded = ratio.size - ungraded
-    return Compared(name, shape, sample, owed, given, error, tolerance, ratio, at, top, graded, ungraded, to_reach)
+    return Compared(
+        name, shape, sample, expected_output, given, error, tolerance, ratio, at, top, graded, ungraded, to_interval
+    )
 
 
 def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None:
     """Return the elements of an output that may hold anything, or None for none."""
     assert run.bound is not None
-    return either(run.bound.unowed.get(name), expected.ungraded.get(name))
+    return either(run.bound.unspecified.get(name), expected.ungraded.get(name))
 
 
-def held(run: Run, expected: Values, name: str, place: int) -> Held | None:
+def in_interval(run: Run, expected: Values, name: str, place: int) -> InInterval | None:
     """Return the elements of an output that an interval alone bounds, or None for none; `place` as in `compare`."""
     assert run.bound is not None
     vacuous, tolerance = run.bound.vacuous(name, place), run.bound.of(name, place).error
@@ -151,15 +153,15 @@ def held(run: Run, expected: Values, name: str, place: int) -> Held | None:
         vacuous = either(vacuous, ~np.isfinite(tolerance))
     if vacuous is None or not vacuous.any():
         return None
-    owed, open_elements = expected.outputs[name], left_open(run, expected, name)
-    elements = vacuous & np.isfinite(owed)
+    expected_output, open_elements = expected.outputs[name], left_open(run, expected, name)
+    elements = vacuous & np.isfinite(expected_output)
     if open_elements is not None:
         elements &= ~open_elements
     if not elements.any():
         return None
-    reach = run.bound.reach(name, place)
-    ends = (-np.inf, np.inf) if reach is None else reach
-    return Held(elements, *(np.broadcast_to(end, owed.shape) for end in ends))
+    interval = run.bound.interval(name, place)
+    ends = (-np.inf, np.inf) if interval is None else interval
+    return InInterval(elements, *(np.broadcast_to(end, expected_output.shape) for end in ends))
 
 
 def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
@@ -176,19 +178,19 @@ def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
 
 
 def _is_same(
-    given: NDArray[Any], owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0
+    given: NDArray[Any], expected: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0
 ) -> NDArray[np.bool_]:
     """Return where two numbers are equal, NaN among them; infinities also stand for numbers beyond the dtype."""
-    same = (given == owed) | (np.isnan(given) & np.isnan(owed))
+    same = (given == expected) | (np.isnan(given) & np.isnan(expected))
     if dtype not in (ANY, "float64"):
-        same |= np.isinf(given) & (np.sign(given) == np.sign(owed)) & may_be_infinite(owed, dtype, tolerance)
+        same |= np.isinf(given) & (np.sign(given) == np.sign(expected)) & may_be_infinite(expected, dtype, tolerance)
     return same
 
 
-def may_be_infinite(owed: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0) -> NDArray[np.bool_]:
+def may_be_infinite(expected: NDArray[Any], dtype: str, tolerance: NDArray[Any] | float = 0.0) -> NDArray[np.bool_]:
     """Return the numbers for which infinity stands in a dtype: those that it cannot hold, or nearly cannot.
 
     Nearly is within the tolerance, unless that is larger than the number itself and says nothing of its size.
     """
-    size = np.abs(owed)
+    size = np.abs(expected)
     return (size > LARGEST[dtype]) | ((size > tolerance) & (size + tolerance > LARGEST[dtype]))

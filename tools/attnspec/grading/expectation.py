@@ -95,24 +95,26 @@ def expectation(
         outputs = dict(case.golden(dtype))
     refusing = [name for name in sensitive if conventions[name] == "refuse"]
     for name in refusing:
-        if not CONVENTIONS[name].is_about_nan or _nan_reaches_what_is_owed(case.operation, inputs, outputs):
+        if not CONVENTIONS[name].is_about_nan or _nan_reaches_what_is_expected(case.operation, inputs, outputs):
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
     if refusing:
         return NotGraded(
-            f"under {refusing[0]}=refuse it may be refused or not: no NaN of an input reaches what is owed"
+            f"under {refusing[0]}=refuse it may be refused or not: no NaN of an input reaches what is expected"
         )
     if bound is None:
         return Values(outputs, sample=case.sample, thinned=case.thinned)
-    owed = family.owed(outputs, conventions, bound, place)
-    return Values(owed.outputs, owed.ungraded, ", ".join(owed.under) or None, case.sample, case.thinned)
+    expected = family.expected(outputs, conventions, bound, place)
+    return Values(expected.outputs, expected.ungraded, ", ".join(expected.under) or None, case.sample, case.thinned)
 
 
-def _nan_reaches_what_is_owed(
+def _nan_reaches_what_is_expected(
     operation: str, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]
 ) -> bool:
     """Return whether an input holds NaN and an expected output does; other outputs hold excluded elements, too."""
-    owed = OPERATIONS[operation].owed(inputs)
-    return any(map(_holds_nan, inputs.values())) and any(_holds_nan(outputs[name]) for name in owed if name in outputs)
+    required = OPERATIONS[operation].required(inputs)
+    return any(map(_holds_nan, inputs.values())) and any(
+        _holds_nan(outputs[name]) for name in required if name in outputs
+    )
 
 
 def _holds_nan(array: NDArray[Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.contract.dtypes import ANY, LARGEST
-from attnspec.grading.elements import held, left_open, may_be_infinite
+from attnspec.grading.elements import in_interval, left_open, may_be_infinite
 from attnspec.grading.expectation import Values
 
 if TYPE_CHECKING:
@@ -50,41 +50,41 @@ def bounded(run: Run) -> Mapping[str, Bounded]:
 
 def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     assert run.bound is not None
-    owed = expected.outputs[name].astype(np.float64)
-    tolerance = np.zeros(owed.shape)
+    expected_output = expected.outputs[name].astype(np.float64)
+    tolerance = np.zeros(expected_output.shape)
     if not run.operation.by_name[name].exact:
         tolerance += run.bound.of(name, run.place).error
-    tolerance[~np.isfinite(owed)] = 0.0
-    to_reach = held(run, expected, name, run.place)
-    if to_reach is not None:
-        widest = np.maximum(owed - to_reach.lowest, to_reach.highest - owed)
-        tolerance = np.where(to_reach.elements, np.fmin(widest, _LARGEST), tolerance)
-    anything = _may_be_infinite(run, owed, tolerance) | _also_right(run, name, owed)
+    tolerance[~np.isfinite(expected_output)] = 0.0
+    to_interval = in_interval(run, expected, name, run.place)
+    if to_interval is not None:
+        widest = np.maximum(expected_output - to_interval.lowest, to_interval.highest - expected_output)
+        tolerance = np.where(to_interval.elements, np.fmin(widest, _LARGEST), tolerance)
+    anything = _may_be_infinite(run, expected_output, tolerance) | _also_right(run, name, expected_output)
     open_elements = left_open(run, expected, name)
     if open_elements is not None:
         anything |= open_elements
     sample = expected.sample.get(name)
     if sample is not None and name not in expected.thinned:
-        unknown = np.ones(owed.shape, np.bool_)
+        unknown = np.ones(expected_output.shape, np.bool_)
         unknown.flat[sample] = False
-        owed[unknown] = 0.0
+        expected_output[unknown] = 0.0
         anything |= unknown
     tolerance[anything] = np.inf
-    return Bounded(owed, tolerance)
+    return Bounded(expected_output, tolerance)
 
 
-def _may_be_infinite(run: Run, owed: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
+def _may_be_infinite(run: Run, expected: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
     """Return the numbers that the dtype of the run cannot hold, for which infinity stands, too."""
     if run.dtype in (ANY, "float64"):
-        return np.zeros(owed.shape, np.bool_)
-    return np.isfinite(owed) & may_be_infinite(owed, run.dtype, tolerance)
+        return np.zeros(expected.shape, np.bool_)
+    return np.isfinite(expected) & may_be_infinite(expected, run.dtype, tolerance)
 
 
-def _also_right(run: Run, name: str, owed: NDArray[Any]) -> NDArray[np.bool_]:
+def _also_right(run: Run, name: str, expected: NDArray[Any]) -> NDArray[np.bool_]:
     """Return the elements for which the family also takes a NaN or an infinity that is not the expected value."""
-    found = np.zeros(owed.shape, np.bool_)
+    found = np.zeros(expected.shape, np.bool_)
     for special in _SPECIAL:
-        also = run.family.also_right(run.operation.name, name, np.full(owed.shape, special), owed)
+        also = run.family.also_right(run.operation.name, name, np.full(expected.shape, special), expected)
         if also is not None:
             found |= also
     return found

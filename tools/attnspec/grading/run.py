@@ -31,7 +31,7 @@ class Run(NamedTuple):
     expected: Expectation
     bound: Tolerance | None = None
     place: int = 0
-    fused_place: int | None = None
+    fused_index: int | None = None
     conventions: Choices = Choices({})
     layout: str | None = None
 

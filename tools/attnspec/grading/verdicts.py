@@ -46,7 +46,7 @@ OUTPUTS_UNCHANGED = "outputs_unchanged"
 
 _ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in settling(Settles.LIFETIME))
 
-_NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nobody owes it"
+_NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nothing is expected of it"
 
 
 class Verdict(NamedTuple):
@@ -119,9 +119,9 @@ def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
     verdict = _grade_values(run, expected, values, changed, run.place)
     if stray is not None and verdict.status in RIGHT:
         return _told_stray(verdict, stray)
-    if run.fused_place is None or verdict.check not in (None, "values"):
+    if run.fused_index is None or verdict.check not in (None, "values"):
         return verdict
-    fused = _grade_values(run, expected, values, changed, run.fused_place)
+    fused = _grade_values(run, expected, values, changed, run.fused_index)
     return verdict if fused.status == "ungraded" else verdict._replace(fused=fused.status == "pass" and stray is None)
 
 
@@ -140,8 +140,8 @@ def _grade_values(
     names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
     for name in names:
         if got[name].shape != expected.outputs[name].shape:
-            owed = expected.thinned.get(name, expected.outputs[name].shape)
-            message = f"{name} has the shape {got[name].shape}; owed is {owed}"
+            shape = expected.thinned.get(name, expected.outputs[name].shape)
+            message = f"{name} has the shape {got[name].shape}; expected {shape}"
             return Verdict("fail", "shape", name, under=expected.under, message=message)
     with np.errstate(all="ignore"):
         compared = {name: compare(run, expected, name, got[name], place) for name in names}
@@ -192,17 +192,19 @@ def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
         return None
     if rule == "of the run or wider" and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:
         narrow = got.dtype.itemsize <= numpy_dtype(dtype).itemsize
-        return f"{name} is {got.dtype}; owed is {dtype} or a wider one" if narrow else None
+        return f"{name} is {got.dtype}; expected {dtype} or a wider one" if narrow else None
     cause = ""
     if dtype != "float64" and got.dtype == np.float64:
         cause = "; a usual cause: a NumPy float64 scalar, such as np.sqrt(4), widens what it is multiplied with"
-    return f"{name} is {got.dtype}; owed is {dtype}{cause}"
+    return f"{name} is {got.dtype}; expected {dtype}{cause}"
 
 
 def _told_stray(verdict: Verdict, stray: Worst) -> Verdict:
     """Return the fail of an answer whose sampled elements are right, and another one cannot be."""
     where = f"{stray.output}{list(stray.index)}"
-    message = f"{where} is {stray.got:.9g}; no average of the values can be: none of them lies beyond {stray.owed:.9g}"
+    message = (
+        f"{where} is {stray.got:.9g}; no average of the values can be: none of them lies beyond {stray.expected:.9g}"
+    )
     return verdict._replace(status="fail", check="values", output=stray.output, worst=stray, message=message)
 
 
@@ -214,18 +216,18 @@ def _extent_of_wrong(compared: Compared) -> str:
 
 
 def _values_sentence(compared: Compared) -> str:
-    worst, to_reach = compared.element(compared.place), compared.held
+    worst, to_interval = compared.element(compared.place), compared.in_interval
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
-    if to_reach is not None and to_reach.elements.flat[compared.place]:
-        lowest, highest = to_reach.lowest.item(compared.place), to_reach.highest.item(compared.place)
+    if to_interval is not None and to_interval.elements.flat[compared.place]:
+        lowest, highest = to_interval.lowest.item(compared.place), to_interval.highest.item(compared.place)
         any_other = f"from {lowest:.9g} to {highest:.9g}" if math.isfinite(highest - lowest) else "that is finite"
         return (
-            f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}, "
+            f"{where} is {worst.got:.9g}; expected {worst.expected:.9g}, "
             f"and where so much precision may be lost, any number {any_other}"
         )
     if not np.isfinite(worst.ratio):
-        return f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g}"
+        return f"{where} is {worst.got:.9g}; expected {worst.expected:.9g}"
     return (
-        f"{where} is {worst.got:.9g}; owed is {worst.owed:.9g} within {worst.tolerance:.2g} "
+        f"{where} is {worst.got:.9g}; expected {worst.expected:.9g} within {worst.tolerance:.2g} "
         f"(the error is {worst.ratio:.3g} times that)"
     )

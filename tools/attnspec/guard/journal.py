@@ -64,7 +64,7 @@ class Entry(NamedTuple):
     same_bits: bool | None
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """The contents of a journal; `problem` is the sentence of a refused run, `ending` None for an accident.
 
     `got` gives the returned outputs of a (case, dtype), or None; of passes, all only where something was wrong.
@@ -246,7 +246,7 @@ class Journal:
     def _loads(self, content: bytes) -> Any:
         return pickle.loads(content)
 
-    def read(self) -> Told:
+    def read(self) -> Reported:
         """Return what the journal holds."""
         declaration: Declaration | None = None
         results: dict[Key, Entry] = {}
@@ -292,7 +292,7 @@ class Journal:
             return self._loads(self._memory[outputs[of]]) if of in outputs else None
 
         measured = _measured(laws, calls) if laws else None
-        return Told(declaration, self._asked(), results, ending, problem, got, settled, about, measured)
+        return Reported(declaration, self._asked(), results, ending, problem, got, settled, about, measured)
 
 
 def _measured(laws: Sequence[tuple[Any, ...]], calls: int) -> Measured:

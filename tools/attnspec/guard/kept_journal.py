@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from attnspec.guard.journal import Told
+    from attnspec.guard.journal import Reported
     from attnspec.runner import Key, Run
     from attnspec.targets import Declaration
 
@@ -43,23 +43,23 @@ class KeptJournal(Journal):
 
     def __init__(self, memory: mmap.mmap) -> None:
         super().__init__(memory)
-        self._told: Told | None = None
+        self._reported: Reported | None = None
 
     def begins(self, about: Mapping[str, str]) -> None:
         """Write down what the results are about, by name."""
         self._append(("about", dict(about)))
 
-    def goes_on(self, told: Told) -> None:
+    def goes_on(self, reported: Reported) -> None:
         """Write on behind the records of an earlier run."""
-        self._told = told
+        self._reported = reported
         self._find_end()
         self._forget_question()
-        self._seen = {key: entry.verdict for key, entry in told.results.items()}
+        self._seen = {key: entry.verdict for key, entry in reported.results.items()}
         self._append(("goes on",))
 
     def declares(self, declaration: Declaration) -> None:
         """Write down the implementation's declaration; UsageError if it was another when the file was written."""
-        if self._told is not None and self._told.declaration not in (None, declaration):
+        if self._reported is not None and self._reported.declaration not in (None, declaration):
             raise UsageError(
                 f"{declaration.name} declares something else than when the file of --resume was written. "
                 "Name another file."
@@ -69,10 +69,10 @@ class KeptJournal(Journal):
     def known(self, run: Run) -> Result | None:
         """Return the result of a run that an earlier one finished, in both passes."""
         key = (run.case.id, run.dtype)
-        if self._told is None or key not in self._told.settled:
+        if self._reported is None or key not in self._reported.settled:
             return None
-        entry = self._told.results[key]
-        return Result(run, entry.verdict, entry.seconds, self._told.got(key), entry.same_bits)
+        entry = self._reported.results[key]
+        return Result(run, entry.verdict, entry.seconds, self._reported.got(key), entry.same_bits)
 
     def has(self, result: Result) -> None:
         """Write down a result, the outputs with it, and, in the second pass, that it is settled."""
@@ -80,14 +80,14 @@ class KeptJournal(Journal):
         if self._seen.get(key) is not result.verdict:
             super().has(result)
             self._keep_passes(result.case.operation, len(self._seen))
-        elif self._told is None or key not in self._told.settled:
+        elif self._reported is None or key not in self._reported.settled:
             self._append(("again", *key, result.same_bits))
 
-    def adds(self, told: Told, keys: set[Key]) -> None:
+    def adds(self, reported: Reported, keys: set[Key]) -> None:
         """Write down some results in the name of a process that has ended."""
         self._find_end()
         for key in keys:
-            self._append_entry(key, told.results[key])
+            self._append_entry(key, reported.results[key])
 
     def _loads(self, content: bytes) -> Any:
         return _Careful(io.BytesIO(content)).load()
@@ -111,9 +111,9 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
         journal.signs()
         journal.begins(about)
         return journal
-    told = _read(path, journal)
+    reported = _read(path, journal)
     for name, now in about.items():
-        before = told.about.get(name, "")
+        before = reported.about.get(name, "")
         # Words that were given in one text have no space between them in files of before.
         if before.replace(", ", ",") != now.replace(", ", ","):
             raise UsageError(
@@ -121,7 +121,7 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
                 f"{now or 'not said'}. "
                 "Name another file, or repeat the command that wrote it."
             )
-    journal.goes_on(told)
+    journal.goes_on(reported)
     return journal
 
 
@@ -132,7 +132,7 @@ def _check(path: Path, file: IO[bytes]) -> None:
         raise UsageError(f"--resume {path}: the file holds something else. Name a new one, or one that --resume wrote.")
 
 
-def _read(path: Path, journal: KeptJournal) -> Told:
+def _read(path: Path, journal: KeptJournal) -> Reported:
     try:
         return journal.read()
     except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError, ImportError, KeyError, TypeError):

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case, Suite
     from attnspec.grading import Run
-    from attnspec.guard.journal import Asked, Told
+    from attnspec.guard.journal import Asked, Reported
     from attnspec.runner import Key, Resolved
     from attnspec.targets import Declaration
 
 
 def results_of(
-    told: Told,
+    reported: Reported,
     suite: Suite,
     declaration: Declaration,
     asked: Sequence[str],
@@ -30,8 +30,8 @@ def results_of(
 
     `asked` are the requested dtypes, `resolved` the choice of every convention for each run.
     """
-    entries = told.results
-    finished = told.ending == "finished"
+    entries = reported.results
+    finished = reported.ending == "finished"
     # Expected values are computed anew only where there is something to diagnose, or something left.
     prepared = not finished or any(entry.verdict.status in WRONG for entry in entries.values())
     results: list[Result] = []
@@ -39,12 +39,12 @@ def results_of(
         if prepared:
             runs = planned_runs(case, asked, declaration, resolved)
         else:
-            named = asked_in_layout(case, declaration.asked_in)
+            named = asked_in_layout(case, declaration.requested_in)
             runs = [_named(named, dtype) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))
             if entry is not None:
-                got = told.got((case.id, run.dtype)) if prepared else None
+                got = reported.got((case.id, run.dtype)) if prepared else None
                 results.append(Result(run, entry.verdict, entry.seconds, got, entry.same_bits))
             elif not finished and isinstance(run.expected, NotGraded):
                 results.append(Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None))
@@ -53,15 +53,15 @@ def results_of(
     return beside_counterparts(results, suite)
 
 
-def with_crash(told: Told, code: int) -> Told:
+def with_crash(reported: Reported, code: int) -> Reported:
     """Return the journal of a process that ended by accident with its last request as a crash; any other as it is.
 
     `code` is the exit status, or the negated signal.
     """
-    if told.ending is not None or told.asked is None:
-        return told
-    key = (told.asked.case, told.asked.dtype)
-    return told._replace(results={**told.results, key: _crash(told.asked, told.results, code)})
+    if reported.ending is not None or reported.asked is None:
+        return reported
+    key = (reported.asked.case, reported.asked.dtype)
+    return reported._replace(results={**reported.results, key: _crash(reported.asked, reported.results, code)})
 
 
 def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.guard.journal import Ending, Entry, Journal, Told
+    from attnspec.guard.journal import Ending, Entry, Journal, Reported
     from attnspec.guard.watching import Child
     from attnspec.runner import Key
     from attnspec.targets import Declaration
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Part(NamedTuple):
     """The journal of one process, and its exit status or the negated signal."""
 
-    told: Told
+    reported: Reported
     code: int
 
 
@@ -57,7 +57,7 @@ class Together:
             child.kill()
 
 
-def as_one(parts: Sequence[Told]) -> Told:
+def as_one(parts: Sequence[Reported]) -> Reported:
     """Return the journals of several processes as one.
 
     The run has ended as one of them did: refused, then interrupted, then by accident, then given up, before finished.
@@ -65,12 +65,12 @@ def as_one(parts: Sequence[Told]) -> Told:
     if len(parts) == 1:
         return parts[0]
     order: tuple[Ending | None, ...] = ("refused", "interrupted", None, "given up", "finished")
-    last = min(parts, key=lambda told: order.index(told.ending))
+    last = min(parts, key=lambda reported: order.index(reported.ending))
     results: dict[Key, Entry] = {}
-    for told in parts:
-        results |= told.results
+    for reported in parts:
+        results |= reported.results
 
     def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
-        return next(filter(None, (told.got(of) for told in parts)), None)
+        return next(filter(None, (reported.got(of) for reported in parts)), None)
 
     return last._replace(results=results, got=got)

@@ -58,9 +58,9 @@ def read_answer(folder: Path, run: Run) -> Outputs | Declined | Malformed:
     for name in tensors:
         if name not in known:
             return Malformed(f"{path.name} holds {name!r}, which is no output; the outputs are {', '.join(known)}")
-    for name in run.operation.owed(run.case.inputs):
+    for name in run.operation.required(run.case.inputs):
         if name not in tensors:
-            return Malformed(f"{path.name} lacks {name!r}, which is owed")
+            return Malformed(f"{path.name} lacks {name!r}, which is expected")
     for name, array in tensors.items():
         if array.dtype.kind not in "bifuV" or (array.dtype.kind == "V" and array.dtype.itemsize != 2):
             return Malformed(f"{path.name}: {name!r} holds {array.dtype}, which are no numbers")

@@ -108,7 +108,7 @@ def _entry(run: Run, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> E
         operation=case.operation,
         file=f"{file_of(case.id, run.dtype)}.{tensors}",
         attributes={name: _plain(value) for name, value in run.attributes.items()},
-        owed=run.operation.owed(case.inputs),
+        owed=run.operation.required(case.inputs),
         elements=sum(output.expected.size for output in outputs.values()),
         open=sum(int(np.isinf(output.tolerance).sum()) for output in outputs.values()),
     )

@@ -266,14 +266,14 @@ def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Out
     if tensors is None:
         raise WireError(f"{where}: outputs must be an object of tensors by name, not {quoted(message['outputs'])}")
     operation = OPERATIONS[request.operation]
-    names, owed = operation.outputs, operation.owed(request.inputs)
+    names, required = operation.outputs, operation.required(request.inputs)
     for name in tensors:
         if name not in names:
             raise WireError(f"{request.operation} has no output {quoted(name)}; it has {', '.join(names)}")
-    for name in owed:
+    for name in required:
         if name not in tensors:
-            which = "the one output that" if len(owed) == 1 else "which"
-            raise WireError(f"{where} lacks {quoted(name)}, {which} {request.operation} owes")
+            which = "the one output that" if len(required) == 1 else "which"
+            raise WireError(f"{where} lacks {quoted(name)}, {which} {request.operation} expects")
     changed = message.get("inputs_changed", [])
     arguments = (*request.inputs, *request.attributes)
     return Outputs(

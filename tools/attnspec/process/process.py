@@ -149,7 +149,7 @@ class ProcessImplementation:
         if self._process is not None and (problem := self._look_back(self._process)):
             return Malformed(problem)
         if self._process is None and (problem := self._restart()):
-            return Crashed(problem, was_asked=False)
+            return Crashed(problem, was_requested=False)
         assert self._process is not None
         self._seq += 1
         try:

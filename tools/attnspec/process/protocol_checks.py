@@ -114,7 +114,7 @@ class _Talk:
         self._process = launch(self._arguments, self._command)
         offer = start_request() | {"versions": [*VERSIONS, _LATER_VERSION]} | _HINT
         answer = self._said_to(offer, self._start_timeout)
-        with _told_as_faults():
+        with _reported_as_faults():
             self.started = read_started(answer, self._command)
         return self.started
 
@@ -134,7 +134,7 @@ class _Talk:
         self._seq += 1
         message = run_request(self._seq, request, encoding) | more
         answer = self._said_to(_reversed(message) if in_reverse else message, self._timeout)
-        with _told_as_faults():
+        with _reported_as_faults():
             check_seq(answer, message["seq"])
             if message["operation"] == request.operation:
                 read_answer(answer, request, encoding)
@@ -211,7 +211,7 @@ def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tup
 
 
 @contextmanager
-def _told_as_faults() -> Generator[None]:
+def _reported_as_faults() -> Generator[None]:
     try:
         yield
     except StartRefusedError as refusal:

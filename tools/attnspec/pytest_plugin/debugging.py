@@ -135,7 +135,7 @@ def _errors(
     """Return the distance of each element from its expected value, where the shapes allow it."""
     with np.errstate(all="ignore"):
         return {
-            name: np.abs(got[name].astype(np.float64) - owed.astype(np.float64))
-            for name, owed in expected.items()
-            if name in got and got[name].shape == owed.shape
+            name: np.abs(got[name].astype(np.float64) - expected_output.astype(np.float64))
+            for name, expected_output in expected.items()
+            if name in got and got[name].shape == expected_output.shape
         }

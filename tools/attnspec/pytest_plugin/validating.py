@@ -28,7 +28,7 @@ from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.runner import offered_part, run_suite
 from attnspec.targets.target import Target, option_of, pairs, target_of
-from attnspec.validation import check_asked
+from attnspec.validation import check_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ class Validating:
     def from_options(cls, options: Any) -> Validating:
         """Load cases and implementation of the command line; `AttnspecError` if something cannot be loaded."""
         conventions = conventions_asked_for(options)
-        check_asked(options.attnspec_dtype, conventions)
+        check_request(options.attnspec_dtype, conventions)
         baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
         suite = selected(options)
         seen = Seen()

@@ -122,10 +122,10 @@ def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
     operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
     if diagnosis["clause"] is not None:
         return [wording.broken_by_check(diagnosis["clause"], operation, explains, of)]
-    told = [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
-    if not told:
+    reported = [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
+    if not reported:
         return [wording.no_known_mistake(operation, explains, of)]
-    return wording.suspected(told, operation, explains)
+    return wording.suspected(reported, operation, explains)
 
 
 def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:

@@ -65,7 +65,7 @@ def failure_of(results: Sequence[Mapping[str, Any]]) -> Failure:
     )
 
 
-def told(results: Sequence[Mapping[str, Any]]) -> Failures:
+def reported(results: Sequence[Mapping[str, Any]]) -> Failures:
     """Divide a report's wrong ``results``, in their order, into those shown case by case and those shown together.
 
     Wrong numbers are shown case by case: they say more than any words.

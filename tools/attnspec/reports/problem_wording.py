@@ -32,7 +32,7 @@ def declaring(declarations: Mapping[str, Any]) -> list[str]:
     return [f"{option} {said}" for option, said in options.items() if said]
 
 
-def told_of(operations: Sequence[str], dtypes: Sequence[str], said: str) -> str:
+def reported_of(operations: Sequence[str], dtypes: Sequence[str], said: str) -> str:
     """Return a fault, behind the operations and the dtypes in which alone it is, where there are any to name."""
     of = operations[0] if len(operations) == 1 else wording.counted(len(operations), "operation")
     *before, last = dtypes or ("",)

@@ -65,7 +65,7 @@ class Problem:
         little else.
         """
         mistakes = {entry.mistake for entry in self.diagnosis}
-        suspected = (suspect.clause for entry in self.diagnosis for suspect in entry.suspects if suspect.is_told)
+        suspected = (suspect.clause for entry in self.diagnosis for suspect in entry.suspects if suspect.is_reported)
         broken = {*self.clauses, *suspected}
 
         def key(result: Result) -> tuple[object, ...]:
@@ -150,6 +150,6 @@ def _group(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:
         # Two messages that differ in a shape alone are one problem.
         words = _NUMBERS.sub("0", result.verdict.message)
         return "ending", (result.case.operation, result.status, words, result.verdict.under)
-    if entry is not None and any(suspect.is_told for suspect in entry.suspects):
+    if entry is not None and any(suspect.is_reported for suspect in entry.suspects):
         return "cause", id(entry)
     return "unexplained", None

@@ -160,7 +160,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             "adapter": declaration.adapter,
             "conventions": dict(report.conventions),
             **({"without": [*declaration.without]} if declaration.without else {}),
-            **({} if declaration.asked_in is None else {"asked_in": declaration.asked_in}),
+            **({} if declaration.requested_in is None else {"asked_in": declaration.requested_in}),
         },
         "invocation": invocation_to_json(report.invocation),
         "environment": dict(report.environment),

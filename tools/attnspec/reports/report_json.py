@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec.diagnosis import Candidate, Declarations, Diagnosis, Undeclared
+    from attnspec.diagnosis import Candidate, Declarations, Diagnosis, Suspect, Undeclared
     from attnspec.grading import Worst
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
@@ -37,12 +37,18 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "facts": list(diagnosis.facts),
         "attended": list(diagnosis.attended),
         "certainty": diagnosis.certainty,
-        "suspects": [asdict(suspect) for suspect in diagnosis.suspects],
+        "suspects": [_suspect(suspect) for suspect in diagnosis.suspects],
         "same": list(diagnosis.same),
         "candidates": [_candidate(candidate) for candidate in diagnosis.candidates],
         "undeclared": None if diagnosis.undeclared is None else _undeclared(diagnosis.undeclared),
         "laws": [law_to_json(law) for law in diagnosis.laws],
     }
+
+
+def _suspect(suspect: Suspect) -> dict[str, Any]:
+    """Return a suspect by the field names of format 1, which say `is_told`."""
+    entry = asdict(suspect)
+    return {"is_told" if name == "is_reported" else name: value for name, value in entry.items()}
 
 
 def law_to_json(law: Law) -> dict[str, Any]:
@@ -133,7 +139,7 @@ def _worst(worst: Worst) -> dict[str, Any]:
     return {
         "output": worst.output,
         "index": list(worst.index),
-        "expected": _number(worst.owed),
+        "expected": _number(worst.expected),
         "got": _number(worst.got),
         "error": _number(worst.error),
         "tolerance": _number(worst.tolerance),

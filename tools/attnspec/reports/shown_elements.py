@@ -31,8 +31,8 @@ def elements_text(run: Run, got: Mapping[str, NDArray[Any]], *, most: int = ELEM
     alike = [name for name in names if got[name].shape == expected.outputs[name].shape]
     with np.errstate(all="ignore"):
         compared = [compare(run, expected, name, got[name], run.place) for name in alike]
-    told = [each for each in compared if each.wrong] or compared[:1]
-    return "\n".join(line for each in told for line in _table(each, most))
+    reported = [each for each in compared if each.wrong] or compared[:1]
+    return "\n".join(line for each in reported for line in _table(each, most))
 
 
 def _table(compared: Compared, most: int) -> list[str]:
@@ -55,11 +55,11 @@ def _table(compared: Compared, most: int) -> list[str]:
 
 def _row(compared: Compared, place: int) -> tuple[str, ...]:
     element = compared.element(place)
-    distinguished = f"{element.owed:.9g}" != f"{element.got:.9g}" or element.owed == element.got
+    distinguished = f"{element.expected:.9g}" != f"{element.got:.9g}" or element.expected == element.got
     digits = 9 if distinguished else 17
     return (
         f"[{', '.join(map(str, element.index))}]",
-        f"{element.owed:.{digits}g}",
+        f"{element.expected:.{digits}g}",
         f"{element.got:.{digits}g}",
         f"{element.error:.3g}",
         f"{element.tolerance:.3g}",

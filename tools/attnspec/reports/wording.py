@@ -96,7 +96,7 @@ def function_unfit(reason: str) -> str:
     return f"Not graded: {reason}"
 
 
-def asked_in(layout: str | None) -> str | None:
+def requested_in(layout: str | None) -> str | None:
     """Return the layout in which an implementation was called; None for the contract's own."""
     return None if layout is None else f"It was asked in the layout {layout}."
 
@@ -227,14 +227,14 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
 
     `reasons` come with the most frequent first; `left_out` are the families of which nothing is offered.
     """
-    told = [f"{count} ({reason})" for reason, count in reasons.items()]
-    told += [f"all of {TITLES.get(family, family)}" for family in left_out]
-    for shown in range(len(told), 0, -1):
-        said = f"Not graded: {', '.join(told[:shown])}{_and_more_reasons(len(told) - shown)}."
+    reported = [f"{count} ({reason})" for reason, count in reasons.items()]
+    reported += [f"all of {TITLES.get(family, family)}" for family in left_out]
+    for shown in range(len(reported), 0, -1):
+        said = f"Not graded: {', '.join(reported[:shown])}{_and_more_reasons(len(reported) - shown)}."
         if len(said) <= room:
             return said
-    frame = f"Not graded: {{}} …){_and_more_reasons(len(told) - 1) or '; see --verbose'}."
-    return frame.format(told[0][: max(room - len(frame) + 2, 0)].rstrip())
+    frame = f"Not graded: {{}} …){_and_more_reasons(len(reported) - 1) or '; see --verbose'}."
+    return frame.format(reported[0][: max(room - len(frame) + 2, 0)].rstrip())
 
 
 def _and_more_reasons(count: int) -> str:
@@ -271,8 +271,10 @@ def diverging_step(first: str | None, agreeing: Sequence[str]) -> str | None:
 
 def worst_element(output: str, index: Sequence[int], numbers: Mapping[str, float | str]) -> str:
     """Return the worst element, with its numbers by name."""
-    told = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:.9g}'}" for name, value in numbers.items())
-    return f"Worst element {output}[{', '.join(map(str, index))}]: {told}"
+    reported = ", ".join(
+        f"{name} {value if isinstance(value, str) else f'{value:.9g}'}" for name, value in numbers.items()
+    )
+    return f"Worst element {output}[{', '.join(map(str, index))}]: {reported}"
 
 
 def graded_under(conventions: str) -> str:

@@ -105,7 +105,7 @@ def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
 
 def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
     """Prepare a case's run in each of its dtypes that is asked for; it is not graded where it is not offered."""
-    case = asked_in_layout(case, declaration.asked_in)
+    case = asked_in_layout(case, declaration.requested_in)
     runs: dict[str, Run] = {}
     dtypes = planned_dtypes(case, asked)
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
@@ -119,7 +119,7 @@ def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, res
             runs[dtype] = not_graded(case, dtype, reason)
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
-    return [runs[dtype]._replace(layout=declaration.asked_in) for dtype in dtypes]
+    return [runs[dtype]._replace(layout=declaration.requested_in) for dtype in dtypes]
 
 
 def asked_in_layout(case: Case, layout: str | None) -> Case:
@@ -175,10 +175,10 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
         for dtype in group:
             place = grades.index((dtype, fused))
             expected = expectation(case, dtype, choices, seen, bound, family, place)
-            fused_place = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
+            fused_index = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
             stated = attributes_in(dtype, case.attributes)
             attributes = {name: value for name, value in stated.items() if name not in fixed}
-            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_place, choices)
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_index, choices)
     return runs
 
 

@@ -146,7 +146,7 @@ def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
     assert best is not None
     if best.answered.answers:
         layout = best.draft.declared.get("layout", layouts_of(draft.call.operation)[0])
-        why = f"what comes back is wrong in every layout, and nearest to what is owed in {layout}"
+        why = f"what comes back is wrong in every layout, and nearest to what is expected in {layout}"
         return best._replace(draft=replace(best.draft, reasons={**best.draft.reasons, "layout": why}))
     return best
 

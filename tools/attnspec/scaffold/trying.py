@@ -103,8 +103,8 @@ class Prober:
         troubles = [each for each in found if isinstance(each, str)]
         mean = float(np.mean(distances)) if distances else np.inf
         # Of other answers, a wrong dtype says more about the dtype than shapes that are not offered.
-        told = min(troubles, key=lambda trouble: not trouble.startswith(_GAVE), default=None)
-        return Answered(len(distances), mean, told)
+        reported = min(troubles, key=lambda trouble: not trouble.startswith(_GAVE), default=None)
+        return Answered(len(distances), mean, reported)
 
     def tried(self, draft: Draft, dtype: str) -> Tried:
         """Run the cases in a dtype; those of the profile for a quick look alone where these take long."""
@@ -194,12 +194,12 @@ def _distance(implementation: Implementation, case: Case, dtype: str) -> float |
         return str(getattr(answer, "message", None) or getattr(answer, "reason", answer))
     assert isinstance(run.expected, Values)
     name = run.operation.outputs[0]
-    owed, got = run.expected.outputs[name], answer.values[name]
-    if got.shape != owed.shape:
-        return f"{_GAVE} an output of shape {got.shape} where {owed.shape} is owed"
+    expected, got = run.expected.outputs[name], answer.values[name]
+    if got.shape != expected.shape:
+        return f"{_GAVE} an output of shape {got.shape} where {expected.shape} is expected"
     if got.dtype.name != dtype:
         return f"{_GAVE} {got.dtype.name} where {dtype} was given"
     with np.errstate(all="ignore"):
-        spread = float(np.std(owed)) or 1.0
-        distance = float(np.sqrt(np.mean((got.astype(np.float64) - owed) ** 2))) / spread
+        spread = float(np.std(expected)) or 1.0
+        distance = float(np.sqrt(np.mean((got.astype(np.float64) - expected) ** 2))) / spread
     return distance if np.isfinite(distance) else f"{_GAVE} infinity or NaN"

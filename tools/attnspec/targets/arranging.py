@@ -43,7 +43,7 @@ class LaidOut(Wrapped):
         super().__init__(implementation)
         self._layout = layout
         self._name = name
-        self._declaration = replace(implementation.declaration, asked_in=name)
+        self._declaration = replace(implementation.declaration, requested_in=name)
         self._repacked_here = frozenset(IN_LAYOUT.get(name_of(name) or "", ()))
         self._asked: Counter[tuple[object, ...]] = Counter()
 

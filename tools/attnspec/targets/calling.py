@@ -171,11 +171,11 @@ def read_returned(
                 f"the order {', '.join(operation.outputs)}, or a dict of arrays by name.{hint}"
             )
         arrays[name] = array
-    if any(output.owed and output.name not in arrays for output in operation.gives):
-        owed = operation.owed(given)
-        for name in owed:
+    if any(output.required and output.name not in arrays for output in operation.gives):
+        required = operation.required(given)
+        for name in required:
             if name not in arrays:
-                which = "the output that is owed" if len(owed) == 1 else "which is owed"
+                which = "the output that is expected" if len(required) == 1 else "which is expected"
                 return Malformed(f"{operation.name} returned no {name!r}, {which}.")
     return Outputs(arrays)
 

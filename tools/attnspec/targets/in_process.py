@@ -64,9 +64,9 @@ class InProcessImplementation:
         declared = read_attribute(holder, "layout", adapter)
         # An attribute of that name that is no string is something else.
         declared = _layout(declared, adapter) if isinstance(declared, str) else None
-        asked_in, self._operations = layout or declared, OPERATIONS
-        if asked_in is not None:
-            self._operations = {name: operation_in(name, asked_in) for name in OPERATIONS}
+        requested_in, self._operations = layout or declared, OPERATIONS
+        if requested_in is not None:
+            self._operations = {name: operation_in(name, requested_in) for name in OPERATIONS}
         self._signatures, unfit = _signatures(holder, self._functions, self._operations, self._renames, adapter)
         self._functions = {name: self._functions[name] for name in self._signatures}
         for argument, own in self._renames.items():

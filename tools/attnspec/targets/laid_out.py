@@ -37,8 +37,8 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
         circumstances: Circumstances,
     ) -> Arrangement | Repacked | str | None:
         arranging = family_of(operation).layouts.get(name)
-        told = circumstances._replace(settings=settings)
-        return None if arranging is None else arranging(operation, inputs, attributes, told)
+        reported = circumstances._replace(settings=settings)
+        return None if arranging is None else arranging(operation, inputs, attributes, reported)
 
     return LaidOut(implementation, arrange, layout)
 

@@ -87,15 +87,15 @@ def loaded(target: Target) -> Implementation:
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else _describe(python)
-        told: dict[str, str] = {}
+        reported: dict[str, str] = {}
         if target.operation is not None:
             holder = _bare(found, adapter, target.operation, module)
         else:
             asked = {"device": target.device, "layout": target.layout}
-            told = {name: word for name, word in asked.items() if word is not None and _takes(name, found)}
-            holder = _holder(found, adapter, told)
+            reported = {name: word for name, word in asked.items() if word is not None and _takes(name, found)}
+            holder = _holder(found, adapter, reported)
         kind = target.tensors or _declared_word(holder, "tensors", adapter)
-        if isinstance(holder, Implementation) or (kind is None and "device" not in told):
+        if isinstance(holder, Implementation) or (kind is None and "device" not in reported):
             _refuse_device(target.device, adapter)
         if isinstance(holder, Implementation):
             _refuse_backward(target.backward, adapter)
@@ -107,12 +107,12 @@ def loaded(target: Target) -> Implementation:
         keep_recursion_limit(limit)
 
 
-def _holder(found: object, adapter: str, told: Mapping[str, str]) -> object:
+def _holder(found: object, adapter: str, reported: Mapping[str, str]) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
     holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
         return found
-    return _made(found, adapter, told)
+    return _made(found, adapter, reported)
 
 
 def _declared_word(holder: object, name: str, adapter: str) -> str | None:
@@ -121,10 +121,10 @@ def _declared_word(holder: object, name: str, adapter: str) -> str | None:
     return declared if isinstance(declared, str) else None
 
 
-def _made(found: Callable[..., object], adapter: str, told: Mapping[str, str]) -> object:
+def _made(found: Callable[..., object], adapter: str, reported: Mapping[str, str]) -> object:
     """Call a class or a factory once."""
     try:
-        return found(**told)
+        return found(**reported)
     except (AttnspecError, KeyboardInterrupt):
         raise
     except BaseException as error:

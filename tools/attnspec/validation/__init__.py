@@ -151,7 +151,7 @@ def run_offered(
 
     The arguments are those of `attnspec.runner.run_suite`. Raises UsageError if a dtype or a convention is unknown.
     """
-    check_asked(dtypes, conventions)
+    check_request(dtypes, conventions)
     offered = offered_part(suite, implementation.declaration.operations).suite
     return run_suite(
         offered if share is None else share_of(offered, share),
@@ -206,7 +206,7 @@ def make_report(
     )
 
 
-def check_asked(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
+def check_request(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
     """Raise `UsageError` if a dtype or a convention is unknown."""
     convention_rules.check(conventions, said_by="The command")
     for dtype in dtypes:

@@ -19,7 +19,7 @@ from attnspec.reports.shown_elements import elements_text
 from attnspec.runner import planned_runs, request_of, resolved_for
 from attnspec.targets import Declaration, Outputs
 from attnspec.targets.calling import read_returned
-from attnspec.validation import check_asked
+from attnspec.validation import check_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def case(
     AttnspecError
         If there is no such case, or it is not offered in that dtype.
     """
-    check_asked(() if dtype is None else (dtype,), conventions or {})
+    check_request(() if dtype is None else (dtype,), conventions or {})
     if is_random(case_id):
         drawn = random_case(case_id)
         return OneCase(run_of(drawn, dtype or next(iter(drawn.dtypes), REFERENCE_DTYPE), conventions or {}))
@@ -135,9 +135,9 @@ class OneCase:
         return MappingProxyType({name: output.tolerance for name, output in bounded(self._run).items()})
 
     @property
-    def owed(self) -> tuple[str, ...]:
+    def required(self) -> tuple[str, ...]:
         """The outputs that every implementation returns; the others are graded where they are returned."""
-        return self._run.operation.owed(self._run.case.inputs) if self.expected else ()
+        return self._run.operation.required(self._run.case.inputs) if self.expected else ()
 
     @property
     def refusal(self) -> str | None:

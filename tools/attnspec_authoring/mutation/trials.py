@@ -137,7 +137,7 @@ def try_mutant(mutant: Mutant, examiner: Examiner) -> Outcome:
         return Outcome(mutant.id, f"it was still running after {SECONDS_ALLOWED} seconds")
     except Exception as error:
         return Outcome(mutant.id, f"it cannot be imported: {type(error).__name__}")
-    return Outcome(mutant.id, None if failure is None else _told(failure))
+    return Outcome(mutant.id, None if failure is None else _reported(failure))
 
 
 def try_mutants(mutants: Sequence[Mutant], *, processes: int | None = None) -> Iterator[Outcome]:
@@ -173,6 +173,6 @@ def _limited_time() -> Generator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-def _told(result: Result) -> str:
+def _reported(result: Result) -> str:
     what = f"{result.status}, {result.verdict.check}" if result.verdict.check else result.status
     return f"{result.case.id} ({result.dtype}): {what}"

@@ -48,7 +48,7 @@ class Tried(NamedTuple):
     noticed: Mapping[str, frozenset[str]]
 
 
-class _OwedAlone(Wrapped):
+class _ExpectedAlone(Wrapped):
     """Implementation that gives the expected outputs alone: errors in others have nothing to do with the judgement."""
 
     def run(self, request: Request) -> Answer:
@@ -56,8 +56,8 @@ class _OwedAlone(Wrapped):
         answer = super().run(request)
         if not isinstance(answer, Outputs):
             return answer
-        owed = OPERATIONS[request.operation].owed(request.inputs)
-        return answer._replace(values={name: array for name, array in answer.values.items() if name in owed})
+        required = OPERATIONS[request.operation].required(request.inputs)
+        return answer._replace(values={name: array for name, array in answer.values.items() if name in required})
 
 
 def judged_files(folders: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
@@ -130,7 +130,7 @@ def _noticed(path: Path, golden: Path | None) -> dict[str, frozenset[str]]:
     """Return each operation that a file offers to the ids of its cases that notice the implementation."""
     suite = _suite(golden)
     with modules_of_its_own(path.parents[1]):
-        implementation = _OwedAlone(load(str(path)))
+        implementation = _ExpectedAlone(load(str(path)))
         return {
             operation: frozenset(
                 result.case.id

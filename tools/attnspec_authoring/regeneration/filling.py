@@ -184,9 +184,9 @@ def _check(case: AuthoredCase) -> None:
         name = case.changed_argument.name
         raise RecipeError(f"{case.id}: {name!r} is to be reversed and to get a value; it can be only one of them.")
     _check_names(case, operation)
-    for name in operation.owed(case.inputs) if case.rejects is None and case.properties is None else ():
+    for name in operation.required(case.inputs) if case.rejects is None and case.properties is None else ():
         if name not in case.outputs:
-            raise RecipeError(f"{case.id}: the output {name!r} is owed and must be stored.")
+            raise RecipeError(f"{case.id}: the output {name!r} is expected and must be stored.")
     given = case.inputs.given if isinstance(case.inputs, Inputs) else case.inputs
     for name, array in given.items():
         if array.dtype.name not in INPUT_DTYPES:

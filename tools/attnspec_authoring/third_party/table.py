@@ -103,7 +103,9 @@ def _failures(judgement: Judgement) -> Iterator[str]:
     for wrong in judgement.failures[:_MOST_FAILURES]:
         result = wrong.result
         worst = result["worst"]
-        figures = f"; {worst['output']}{worst['index']} is {worst['got']}, owed is {worst['expected']}" if worst else ""
+        figures = (
+            f"; {worst['output']}{worst['index']} is {worst['got']}, expected {worst['expected']}" if worst else ""
+        )
         yield ""
         yield f"{wrong.implementation} on {result['case']} in {result['dtype']}: {result['status']}{figures}"
         if result["message"]:

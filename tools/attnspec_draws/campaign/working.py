@@ -37,7 +37,7 @@ _MOST_DEADLY = 60
 _DEATHS = 20
 """Draws that may end their process while it is found out what is offered; the others are not asked then."""
 
-_TOLD = 200
+_REPORTED = 200
 """Characters of a sentence that are kept of a draw."""
 
 _OPENED: dict[str, Implementation] = {}
@@ -168,5 +168,5 @@ def ask(implementation: Implementation, cases: Sequence[Case], task: Task) -> tu
 def outcome_of(result: Result) -> DrawOutcome:
     """Return what came of a draw as plain data."""
     return DrawOutcome(
-        result.case.id, result.status, result.verdict.check, plain_text(result.verdict.message, longest=_TOLD)
+        result.case.id, result.status, result.verdict.check, plain_text(result.verdict.message, longest=_REPORTED)
     )

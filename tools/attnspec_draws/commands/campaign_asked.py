@@ -38,14 +38,14 @@ def asked_for(
 ) -> Asked:
     """Read the words of the command; `UsageError` where one of them means nothing."""
     from attnspec.targets.target import words
-    from attnspec.validation import check_asked, check_operation
+    from attnspec.validation import check_operation, check_request
     from attnspec_draws import words_of_draws
     from attnspec_draws.campaign import Sought
 
     for operation in operations:
         check_operation(operation)
     drawn_in = words(dtypes)
-    check_asked(drawn_in, {})
+    check_request(drawn_in, {})
     sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
     left_out = frozenset(target.without)
     _check_left_out(left_out)
@@ -90,9 +90,9 @@ def _check_left_out(left_out: frozenset[str]) -> None:
 def _task(target: Target, dtypes: tuple[str, ...], conventions: tuple[str, ...]) -> Task:
     from attnspec.guard.task import Task
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_asked
+    from attnspec.validation import check_request
 
     declared = pairs(conventions, "--convention")
-    check_asked((), declared)
+    check_request((), declared)
     # A draw that takes too long is a result like any other.
     return Task(target, dtypes=dtypes, conventions=declared, give_up_after=10**9, probes=False)

@@ -108,14 +108,14 @@ class Drawing:
         """Say how far they got, how fast, and how long the others will take."""
         seconds = self.seconds
         of = "" if self._cases is None else f" of {max(self._cases, self._draws):,}"
-        told = [f"{self._draws:,}{of} draws"]
+        reported = [f"{self._draws:,}{of} draws"]
         new = self._draws - self._before
         rate = new / max(seconds, _TELLING)
         is_known = new > 0 and seconds >= _TELLING
         if is_known:
-            told.append(f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+            reported.append(f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
         if self._time is not None:
-            told.append(f"{max(self._time - seconds, 0):.0f} s left")
+            reported.append(f"{max(self._time - seconds, 0):.0f} s left")
         elif self._cases is not None and is_known:
-            told.append(f"{max(self._cases - self._draws, 0) / rate:.0f} s left")
-        return ", ".join(told)
+            reported.append(f"{max(self._cases - self._draws, 0) / rate:.0f} s left")
+        return ", ".join(reported)

@@ -69,7 +69,7 @@ def judge_candidates(
     """
     from attnspec.command_line.terminal import make_console, telling
     from attnspec.targets.target import Target, pairs
-    from attnspec.validation import check_asked
+    from attnspec.validation import check_request
     from attnspec_draws import is_seed
     from attnspec_draws.judge import DRAWS, Conditions, judged, read_shapes
 
@@ -79,7 +79,7 @@ def judge_candidates(
         raise UsageError(f"--seed {seed!r}: a seed is a word without space, slash and colon.")
     at = read_shapes(shapes)
     declared = pairs(conventions, "--convention")
-    check_asked((), declared)
+    check_request((), declared)
     limits = Conditions()
     conditions = Conditions(
         seconds=target.timeout or limits.seconds,

@@ -132,7 +132,7 @@ def as_judged(candidate: Target, implementation: Implementation, shapes: Sequenc
 
 def _line_limit(shapes: Sequence[Shape]) -> int:
     """Return how long a line of an answer, or of a question, may be: the length of all numbers, and some room."""
-    numbers = max(max(_numbers_sent(shape), shape.owed) for shape in shapes)
+    numbers = max(max(_numbers_sent(shape), shape.expected) for shape in shapes)
     return min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
 
 

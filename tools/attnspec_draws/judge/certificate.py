@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws import Recipe
-    from attnspec_draws.judge.telling_apart import DrawTold
+    from attnspec_draws.judge.telling_apart import DrawReported
 
 DRAWS = 64
 """Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
 
 
 @dataclass(frozen=True)
-class TrivialAnswerTold:
+class TrivialAnswerReported:
     """Trivial answer against a set of draws: how many tell it apart, leave it open or have the same answer.
 
     The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that tells
@@ -58,15 +58,15 @@ class Certificate:
     draws: int
     left_out: tuple[str, ...]
     graded_share: float
-    trivial_answers: tuple[TrivialAnswerTold, ...]
+    trivial_answers: tuple[TrivialAnswerReported, ...]
 
     @property
-    def distinguished(self) -> tuple[TrivialAnswerTold, ...]:
+    def distinguished(self) -> tuple[TrivialAnswerReported, ...]:
         """Trivial answers that a draw tells apart."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if trivial_answer.distinguished)
 
     @property
-    def not_distinguished(self) -> tuple[TrivialAnswerTold, ...]:
+    def not_distinguished(self) -> tuple[TrivialAnswerReported, ...]:
         """Trivial answers that differ from the right one in some draw, and that none tells apart."""
         return tuple(
             trivial_answer
@@ -75,7 +75,7 @@ class Certificate:
         )
 
     @property
-    def not_applicable(self) -> tuple[TrivialAnswerTold, ...]:
+    def not_applicable(self) -> tuple[TrivialAnswerReported, ...]:
         """Trivial answers whose arithmetic is right in every draw."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if not trivial_answer.applies)
 
@@ -117,7 +117,7 @@ class Certificate:
         }
 
 
-def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
+def _trivial_answer_json(trivial_answer: TrivialAnswerReported) -> dict[str, Any]:
     """Return the report's entry of a trivial answer; every ratio is finite."""
     return {
         "name": trivial_answer.name,
@@ -130,18 +130,20 @@ def _trivial_answer_json(trivial_answer: TrivialAnswerTold) -> dict[str, Any]:
     }
 
 
-def certificate(operation: str, dtype: str, told: Sequence[DrawTold]) -> Certificate:
+def certificate(operation: str, dtype: str, reported: Sequence[DrawReported]) -> Certificate:
     """Certify draws, from what each says of every trivial answer, in their order."""
-    counting = [each for each in told if each.counts]
-    owed = sum(each.owed for each in counting)
+    counting = [each for each in reported if each.counts]
+    expected = sum(each.expected for each in counting)
     graded = sum(each.graded for each in counting)
     trivial_answers = tuple(
         _of_trivial_answer(trivial_answer.name, trivial_answer.sentence, counting)
         for trivial_answer in random_cases_of(operation).trivial_answers.get(operation, ())
         if dtype in trivial_answer.dtypes
     )
-    left_out = tuple(each.case for each in told if not each.counts)
-    return Certificate(operation, dtype, len(counting), left_out, graded / owed if owed else 0.0, trivial_answers)
+    left_out = tuple(each.case for each in reported if not each.counts)
+    return Certificate(
+        operation, dtype, len(counting), left_out, graded / expected if expected else 0.0, trivial_answers
+    )
 
 
 def certify(
@@ -156,12 +158,12 @@ def certify(
     if len(kinds) != 1:
         found = ", ".join(f"{operation} in {dtype}" for operation, dtype in kinds) or "none"
         raise UsageError(f"A certificate is about draws of one operation in one dtype; these are of {found}.")
-    return certificate(*kinds[0], list(_told_in_turn(recipes, conventions, outputs)))
+    return certificate(*kinds[0], list(_reported_in_turn(recipes, conventions, outputs)))
 
 
-def _told_in_turn(
+def _reported_in_turn(
     recipes: Sequence[Recipe], conventions: Mapping[str, str], outputs: Collection[str] | None
-) -> Iterator[DrawTold]:
+) -> Iterator[DrawReported]:
     before: Mapping[str, NDArray[Any]] | None = None
     for recipe in recipes:
         # Refusals tell no answers apart; the draw as it is right does.
@@ -170,14 +172,14 @@ def _told_in_turn(
         before = case.golden(recipe.limits.dtype)
 
 
-def _of_trivial_answer(name: str, sentence: str, told: Sequence[DrawTold]) -> TrivialAnswerTold:
-    tellings = [each.trivial_answers[name].telling for each in told]
-    return TrivialAnswerTold(
+def _of_trivial_answer(name: str, sentence: str, reported: Sequence[DrawReported]) -> TrivialAnswerReported:
+    tellings = [each.trivial_answers[name].telling for each in reported]
+    return TrivialAnswerReported(
         name,
         sentence,
         distinguished=tellings.count(DISTINGUISHED),
         undecided=tellings.count(UNDECIDED),
         the_same=tellings.count(THE_SAME),
-        best_ratio=max((each.trivial_answers[name].ratio for each in told), default=0.0),
-        first=next((each.case for each in told if each.trivial_answers[name].telling == DISTINGUISHED), None),
+        best_ratio=max((each.trivial_answers[name].ratio for each in reported), default=0.0),
+        first=next((each.case for each in reported if each.trivial_answers[name].telling == DISTINGUISHED), None),
     )

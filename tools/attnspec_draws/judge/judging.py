@@ -15,7 +15,7 @@ from attnspec.contract.conventions import concerning
 from attnspec.targets.target import target_of
 from attnspec.targets.target_keywords import CandidateOptions, spelled_out
 from attnspec.validation import make_report
-from attnspec_draws.judge.asking import Asking
+from attnspec_draws.judge.calling import Calling
 from attnspec_draws.judge.candidate import (
     Conditions,
     as_judged,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from attnspec.targets.target import Target
-    from attnspec_draws.judge.asking import Follower
+    from attnspec_draws.judge.calling import Follower
     from attnspec_draws.judge.own_inputs import OwnCheckFound
     from attnspec_draws.judge.shapes import Shape
 
@@ -134,7 +134,7 @@ def judged(
             continue
         with closing(implementation):
             declared = concerning(implementation.declaration.conventions, shapes[0].operation)
-            asked = Asking(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
+            asked = Calling(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
             for shape in shapes:
                 for dtype in shape.dtypes:
                     asked.put(tuple(questions(shape, dtype, word, draws)))
@@ -147,18 +147,18 @@ def _named(follow: Follower | None, candidate: Target, found: Sequence[Judgement
     """Put the name of a candidate before what is reported of it."""
     place = f" ({len(found) + 1} of {many})" if many > 1 else ""
 
-    def told(words: str) -> None:
+    def reported(words: str) -> None:
         if follow is not None:
             follow(f"{plain_text(candidate.name)}{place}: {words}")
 
-    told("starting")
-    return told
+    reported("starting")
+    return reported
 
 
 def _judged(
     candidate: Target,
     shapes: Sequence[Shape],
-    asked: Asking,
+    asked: Calling,
     declared: Mapping[str, str],
     own_checks: tuple[OwnCheckFound, ...],
     *,

@@ -62,7 +62,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
             yield Question(shape, "beside", recipe(number).with_extents(extents))
 
 
-def asked_again(question: Question, seed: str) -> Recipe:
+def requested_again(question: Question, seed: str) -> Recipe:
     """Return the recipe of a large draw with other rows in its sample: its answer was too large to be kept."""
     sample = seed_of(seed, question.recipe.limits.sample, "again")
     return replace(question.recipe, limits=replace(question.recipe.limits, sample=sample))

@@ -54,7 +54,7 @@ class Shape:
     """Shape of one call as a user makes it: lengths of axes, attributes that every call states, optional inputs.
 
     `extents` are by the case generator's axes; `given` as `Limits` has it; `without` are features that its user's calls
-    never have; `owed` counts the expected elements of all outputs; `text` is as its user wrote it, for messages.
+    never have; `expected` counts the expected elements of all outputs; `text` is as its user wrote it, for messages.
     """
 
     operation: str
@@ -66,7 +66,7 @@ class Shape:
     text: str
     own_check: OwnCheck | None = None
     without: frozenset[str] = frozenset()
-    owed: int = 0
+    expected: int = 0
 
 
 def read_shapes(path: Path) -> tuple[Shape, ...]:
@@ -105,10 +105,10 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
     without = _without(stated.get("without", []), said_by)
     read = (replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
-    return tuple(replace(shape, owed=_owed(shape, said_by)) for shape in read)
+    return tuple(replace(shape, expected=_expected(shape, said_by)) for shape in read)
 
 
-def _owed(shape: Shape, said_by: str) -> int:
+def _expected(shape: Shape, said_by: str) -> int:
     """Count the elements expected at a shape; `UsageError` where draws would differ or for an impossible attribute."""
     recipe = Recipe(shape.operation, "shapes", 0, limits_at(shape, shape.dtypes[0]))
     try:

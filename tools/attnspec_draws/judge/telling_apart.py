@@ -42,7 +42,7 @@ LARGEST_UNGRADED_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """Verdict of one case on one trivial answer, and the largest error / tolerance; 0 where none speaks of it."""
 
     telling: Telling
@@ -50,21 +50,21 @@ class Told:
 
 
 @dataclass(frozen=True)
-class DrawTold:
+class DrawReported:
     """Verdicts of one case on every trivial answer of its operation, by name.
 
-    `owed` counts the expected elements, without padding, for which none is; `graded` those that are graded.
+    `expected` counts the expected elements, without padding, for which none is; `graded` those that are graded.
     """
 
     case: str
     graded: int
-    owed: int
-    trivial_answers: Mapping[str, Told]
+    expected: int
+    trivial_answers: Mapping[str, Reported]
 
     @property
     def counts(self) -> bool:
         """Whether so much of the case is graded that it says something."""
-        return self.owed > 0 and self.owed - self.graded <= LARGEST_UNGRADED_SHARE * self.owed
+        return self.expected > 0 and self.expected - self.graded <= LARGEST_UNGRADED_SHARE * self.expected
 
 
 def distinguish(
@@ -74,7 +74,7 @@ def distinguish(
     outputs: Collection[str] | None = None,
     answering: Answering | None = None,
     trivial_answers: Sequence[TrivialAnswer] | None = None,
-) -> DrawTold:
+) -> DrawReported:
     """Return a run's verdicts on trivial answers of its operation; on all if `trivial_answers` is None.
 
     The run's expected values must be the reference's, as trivial answers are: certified ones say nothing of how far
@@ -85,10 +85,10 @@ def distinguish(
     case, expected, bound = run.case, run.expected, run.bound
     if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
         raise UsageError(f"{case.id} does not owe values of the reference: no impostor can be held against it.")
-    names = [name for name in outputs or run.operation.owed(case.inputs) if name in expected.outputs]
+    names = [name for name in outputs or run.operation.required(case.inputs) if name in expected.outputs]
     answering = answering or answering_of(run)
     call = answering.call._replace(before=before or {})
-    told: dict[str, Told] = {}
+    reported: dict[str, Reported] = {}
     if trivial_answers is None:
         trivial_answers = random_cases_of(case.operation).trivial_answers.get(case.operation, ())
     for trivial_answer in trivial_answers:
@@ -97,26 +97,28 @@ def distinguish(
         with np.errstate(all="ignore"):
             answer = trivial_answer.answer(call)
             given = {name: answering.whole(name, answer) for name in names} if answer else {}
-            told[trivial_answer.name] = _told(run, expected, run.family.computed_under(given, run.conventions, bound))
-    graded, owed = _counted(run, expected, names)
-    return DrawTold(case.id, graded, owed, told)
+            reported[trivial_answer.name] = _reported(
+                run, expected, run.family.computed_under(given, run.conventions, bound)
+            )
+    graded, counted = _counted(run, expected, names)
+    return DrawReported(case.id, graded, counted, reported)
 
 
 class Answering(NamedTuple):
     """Call that trivial answers are given to: the whole case, or a part of a large one (`part` None for the whole).
 
-    `owed` has the expected results of the whole run by output, sampled where it is large.
+    `expected` has the expected results of the whole run by output, sampled where it is large.
     """
 
     call: Answered
     part: Part | None
-    owed: Mapping[str, NDArray[Any]]
+    expected: Mapping[str, NDArray[Any]]
 
     def whole(self, output: str, answer: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Return an answer to the whole run: what lies outside of the part, and what was left out, is right."""
         if self.part is None:
-            return answer.get(output, self.owed[output])
-        filled = self.owed[output].copy()
+            return answer.get(output, self.expected[output])
+        filled = self.expected[output].copy()
         if output in answer:
             filled[self.part.places[output]] = answer[output].reshape(-1)[self.part.elements[output]]
         return filled
@@ -134,28 +136,28 @@ def answering_of(run: Run) -> Answering:
     return Answering(Answered(part.inputs, part.attributes, of_part), part, right)
 
 
-def _told(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Told:
+def _reported(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> Reported:
     """Return a case's verdict on an answer, by the elements that say how far it lies from the expected one."""
     if not given:
-        return Told(NO_ANSWER, 0.0)
+        return Reported(NO_ANSWER, 0.0)
     largest, same, beyond = 0.0, True, False
     for name, answer in given.items():
         with np.errstate(all="ignore"):
             compared = compare(run, expected, name, answer, run.place)
-        if not compared.tolerance.any() and compared.owed.any():
+        if not compared.tolerance.any() and compared.expected.any():
             # Numbers are moved, and none is changed: any other number is as far off as can be.
             if (compared.ratios > 1).any():
-                return Told(DISTINGUISHED, np.inf)
+                return Reported(DISTINGUISHED, np.inf)
             continue
         # Nothing lies near a 0 to which nothing is added, and NaN is far from all: they would speak for any numbers.
-        speaking = np.isfinite(compared.given) & np.isfinite(compared.owed) & (compared.owed != 0)
+        speaking = np.isfinite(compared.given) & np.isfinite(compared.expected) & (compared.expected != 0)
         speaking &= np.isfinite(compared.ratios) & (compared.ratios >= 0) & (compared.tolerance > 0)
         largest = max(largest, float(compared.ratios.max(where=speaking, initial=0.0)))
         same = same and bool((compared.error <= _own_error(run, name)).all(where=speaking))
         beyond = beyond or bool((compared.ratios > 1).any(where=~speaking))
     if same:
-        return Told(ASIDE if beyond else THE_SAME, largest)
-    return Told(DISTINGUISHED if largest > APART else UNDECIDED, largest)
+        return Reported(ASIDE if beyond else THE_SAME, largest)
+    return Reported(DISTINGUISHED if largest > APART else UNDECIDED, largest)
 
 
 def _own_error(run: Run, name: str) -> NDArray[Any]:
@@ -169,12 +171,12 @@ def _own_error(run: Run, name: str) -> NDArray[Any]:
 def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:
     """Return how many elements are graded, and how many are expected."""
     assert run.bound is not None
-    graded = owed = 0
+    graded = wanted = 0
     for name in names:
         with np.errstate(all="ignore"):
             compared = compare(run, expected, name, expected.outputs[name], run.place)
-        unowed = run.bound.unowed.get(name)
-        padding = 0 if unowed is None else int(np.count_nonzero(unowed))
+        unspecified = run.bound.unspecified.get(name)
+        padding = 0 if unspecified is None else int(np.count_nonzero(unspecified))
         graded += compared.graded
-        owed += compared.ratios.size - padding
-    return graded, owed
+        wanted += compared.ratios.size - padding
+    return graded, wanted

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.attended_laws import AttendedLaw
     from attnspec_probes.attention.single_laws.probe import Probe
     from attnspec_probes.attention.single_laws.read_weights import Reading
@@ -60,34 +60,34 @@ _WORDS = {
 }
 
 
-def from_keys(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
+def from_keys(reading: Reading, calling: Calling, dtype: str) -> list[Finding]:
     """Return the laws that all give the keys that were attended, where these are others than the expected ones."""
     probe = reading.probe
     fill = from_fill(reading, dtype)
     differ = (attended_in(reading) != probe.placing.attendable) & probe.live[..., np.newaxis]
     if not differ.any():
         return fill
-    laws = _distinguished(reading, asking, dtype)
-    found = [_attended(refined(law, probe, asking, dtype), probe) for law in laws] + fill
+    laws = _distinguished(reading, calling, dtype)
+    found = [_attended(refined(law, probe, calling, dtype), probe) for law in laws] + fill
     excluding = blamed(reading)
     if not found and excluding:
-        told = f"Keys are attended that {' and '.join(excluding)} exclude{'s' if len(excluding) == 1 else ''}."
+        reported = f"Keys are attended that {' and '.join(excluding)} exclude{'s' if len(excluding) == 1 else ''}."
         named = (clauses.of_constraint(name, probe) for name in excluding)
         may = tuple(dict.fromkeys((*named, *clauses.of_arguments(probe.arguments))))
-        found.append(Finding("keys", may, told, {"constraint": " ".join(excluding)}))
+        found.append(Finding("keys", may, reported, {"constraint": " ".join(excluding)}))
     return found or [part(probe)]
 
 
-def _distinguished(reading: Reading, asking: Asking, dtype: str) -> list[AttendedLaw]:
+def _distinguished(reading: Reading, calling: Calling, dtype: str) -> list[AttendedLaw]:
     """Return the laws that hold at larger extents, too; those of the call alone where none does."""
-    larger = read(resized(reading.probe, *_LARGER), asking, dtype)
+    larger = read(resized(reading.probe, *_LARGER), calling, dtype)
     at_both = [] if larger is None else list(holding(attended_laws(larger), reading))
     return at_both or attended_laws(reading)
 
 
-def from_threshold(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+def from_threshold(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return up to which number a mask excludes whose numbers are not added; nothing where it excludes by none."""
-    limit = threshold(-_LARGEST_MASK, _LARGEST_MASK, asking, dtype)
+    limit = threshold(-_LARGEST_MASK, _LARGEST_MASK, calling, dtype)
     return [] if limit is None else [_attended(above_threshold(limit, adds_mask=False), probe)]
 
 

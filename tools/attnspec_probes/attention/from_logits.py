@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.alibi_laws import AlibiLaw
     from attnspec_probes.attention.single_laws.logit_laws import LogitLaw, Rows
     from attnspec_probes.attention.single_laws.probe import Probe
@@ -35,20 +35,20 @@ _ABOUT_CAP = ("mask capped", "distance capped", "all capped", "capped before sca
 """Laws in which the cap comes at another step."""
 
 
-def from_logits(reading: Reading, asking: Asking, dtype: str) -> list[Finding]:
+def from_logits(reading: Reading, calling: Calling, dtype: str) -> list[Finding]:
     """Return the laws that all give the logits that were measured, where these are others than the expected ones."""
     probe = reading.probe
     rows = _telling(reading, dtype)
     if rows is None:
         return []
-    found = _distance(rows, probe, asking, dtype)
+    found = _distance(rows, probe, calling, dtype)
     for law in logit_laws(rows, probe, dtype):
         if law.name == "scale":
-            found += from_scale(law.parameters["score_factor"] * probe.scale, probe, asking, dtype)
+            found += from_scale(law.parameters["score_factor"] * probe.scale, probe, calling, dtype)
         else:
             found.append(_of_law(law, probe))
         if law.name == "mask" and abs(law.parameters["mask_factor"]) < _NO_FACTOR:
-            found += from_threshold(probe, asking, dtype)
+            found += from_threshold(probe, calling, dtype)
     return found or _features(rows, probe)
 
 
@@ -62,19 +62,19 @@ def _telling(reading: Reading, dtype: str) -> Rows | None:
     return None if rows is None or logits_are_right(rows, probe, dtype) else rows
 
 
-def _distance(rows: Rows, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+def _distance(rows: Rows, probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return the bias of ALiBi; where positions are off, by itself or together with all else that they decide."""
     found: list[Finding] = []
     laws = alibi_laws(rows, probe, dtype)
     of_position = any(law.about == "position" for law in laws)
-    is_for_all = of_position and bool(is_general(probe, asking, dtype))
+    is_for_all = of_position and bool(is_general(probe, calling, dtype))
     for law in laws:
         general = is_for_all and law.about == "position"
         kind = {"position": "offset", "heads": "head map"}.get(law.about, law.about)
-        told = f"Logits lose slope times distance, where {law.words}{', for all else, too' if general else ''}."
+        reported = f"Logits lose slope times distance, where {law.words}{', for all else, too' if general else ''}."
         named = clauses.of_alignment(probe) if general else clause(f"alibi.{law.about}")
         parameters: dict[str, float | str] = {"rule": law.words, "offset": float(law.offset)}
-        found.append(Finding(kind, (named,), told, parameters, _by_distance(law, for_all=general)))
+        found.append(Finding(kind, (named,), reported, parameters, _by_distance(law, for_all=general)))
     return found
 
 
@@ -124,7 +124,7 @@ def _features(rows: Rows, probe: Probe) -> list[Finding]:
     if law is None:
         return []
     if law.lost:
-        told = f"Features {', '.join(map(str, law.lost))} do not count in the scores."
+        reported = f"Features {', '.join(map(str, law.lost))} do not count in the scores."
     else:
-        told = f"Features count with factors from {law.factors.min():.6g} to {law.factors.max():.6g}."
-    return [Finding("features", clauses.clauses(("scores",)), told, {"lost": float(len(law.lost))})]
+        reported = f"Features count with factors from {law.factors.min():.6g} to {law.factors.max():.6g}."
+    return [Finding("features", clauses.clauses(("scores",)), reported, {"lost": float(len(law.lost))})]

@@ -12,7 +12,7 @@ from attnspec_probes.attention.probed_call import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _PLACED: dict[str, Callable[[Probe], Probe]] = {
@@ -27,7 +27,7 @@ _MOVING = {"past_key", "causal_alignment"}
 """Arguments that move queries."""
 
 
-def is_general(probe: Probe, asking: Asking, dtype: str) -> bool | None:
+def is_general(probe: Probe, calling: Calling, dtype: str) -> bool | None:
     """Return whether a minimal failing call fails, too, with another argument instead of its one that positions decide.
 
     None where it has none or several of them.
@@ -37,18 +37,18 @@ def is_general(probe: Probe, asking: Asking, dtype: str) -> bool | None:
         return None
     bare = probe.without(needed[0])
     others = [place(bare) for name, place in _PLACED.items() if name != needed[0]]
-    return any(other.fails(asking, dtype) for other in others if other.live.any())
+    return any(other.fails(calling, dtype) for other in others if other.live.any())
 
 
-def from_placing(probe: Probe, asking: Asking, dtype: str) -> Finding | None:
+def from_placing(probe: Probe, calling: Calling, dtype: str) -> Finding | None:
     """Return for what queries stand wrongly; None where it is not about positions."""
-    general = is_general(probe, asking, dtype) if _MOVING & probe.arguments else None
+    general = is_general(probe, calling, dtype) if _MOVING & probe.arguments else None
     if general is None:
         return None
     (needed,) = (name for name in _PLACED if name in probe.arguments)
     given = ", ".join(sorted(probe.arguments - {needed}))
     if general:
-        told = f"Queries stand wrongly with {given}, whatever their position is for."
-        return Finding("position", (clauses.of_alignment(probe),), told)
-    told = f"It goes wrong with {needed} and {given}; what else positions place is right."
-    return Finding("position", clauses.of_placed(needed, probe), told)
+        reported = f"Queries stand wrongly with {given}, whatever their position is for."
+        return Finding("position", (clauses.of_alignment(probe),), reported)
+    reported = f"It goes wrong with {needed} and {given}; what else positions place is right."
+    return Finding("position", clauses.of_placed(needed, probe), reported)

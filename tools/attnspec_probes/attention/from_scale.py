@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _SAME = 1e-4
 """Relative difference up to which two measured factors are one."""
 
 
-def from_scale(factor: float, probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+def from_scale(factor: float, probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return laws of the factor of the scores, measured in one call in which it is wrong, the most general first."""
 
     def measured(of: Probe, wider: int = 0) -> float | None:
-        return _factor_of(of, asking, dtype, wider)
+        return _factor_of(of, calling, dtype, wider)
 
     is_default = probe.attributes.get("scale") is None
     ratio = factor / probe.scale if probe.scale else 0.0
@@ -39,9 +39,9 @@ def from_scale(factor: float, probe: Probe, asking: Asking, dtype: str) -> list[
     if beside is not None and abs(ratio) > _SAME and abs(beside / other.scale / ratio - 1) < _SAME:
         return [_base(ratio)]
     found = [_default(factor, probe, measured)] if is_default else [_explicit(factor, probe, measured)]
-    told = f"Scores are multiplied by {factor:.6g}; owed is {probe.scale:.6g}."
-    parameters: dict[str, float | str] = {"factor": factor, "owed": probe.scale}
-    return [*found, Finding("scale", (clauses.of_scale(probe),), told, parameters, _as_here(factor, probe))]
+    reported = f"Scores are multiplied by {factor:.6g}; expected {probe.scale:.6g}."
+    parameters: dict[str, float | str] = {"factor": factor, "expected": probe.scale}
+    return [*found, Finding("scale", (clauses.of_scale(probe),), reported, parameters, _as_here(factor, probe))]
 
 
 def _base(ratio: float) -> Finding:
@@ -65,12 +65,12 @@ def _default(factor: float, probe: Probe, measured: Callable[..., float | None])
     by_width, by_values, by_heads = (_power(factor, each) or 0.0 for each in doubled)
     if doubled[0] is None:
         by_width = -0.5  # as is expected
-    told = f"Scores are multiplied by {factor:.6g}; owed is {probe.scale:.6g}."
-    parameters: dict[str, float | str] = {"factor": factor, "owed": probe.scale}
+    reported = f"Scores are multiplied by {factor:.6g}; expected {probe.scale:.6g}."
+    parameters: dict[str, float | str] = {"factor": factor, "expected": probe.scale}
     added = _added(factor, doubled[0], width)
     if added is not None and abs(by_values) + abs(by_heads) < _SAME:
         parameters["added_to_width"] = added
-        words = f"{told} With E features it is 1/sqrt(E {added:+.6g}); 1/sqrt(E) is owed."
+        words = f"{reported} With E features it is 1/sqrt(E {added:+.6g}); 1/sqrt(E) is expected."
         by = _where_default(lambda of: max(of.inputs["query"].shape[-1] + added, 1e-300) ** -0.5)
         return Finding("scale", (clause("scale.default"),), words, parameters, by)
     # Marks of heads widen the values that read the weights, too.
@@ -89,7 +89,7 @@ def _default(factor: float, probe: Probe, measured: Callable[..., float | None])
     return Finding(
         "scale",
         (clause("scale.default"),),
-        f"{told} It is {' '.join(form)}; 1/sqrt(E) is owed.",
+        f"{reported} It is {' '.join(form)}; 1/sqrt(E) is expected.",
         parameters,
         _where_default(
             lambda of: (
@@ -126,17 +126,17 @@ _RANK = 4
 def _explicit(factor: float, probe: Probe, measured: Callable[..., float | None]) -> Finding:
     """Return how the factor depends on the scale that is given."""
     scale = probe.scale
-    parameters: dict[str, float | str] = {"factor": factor, "owed": scale}
-    told = f"Scores are multiplied by {factor:.6g}; owed is {scale:.6g}."
+    parameters: dict[str, float | str] = {"factor": factor, "expected": scale}
+    reported = f"Scores are multiplied by {factor:.6g}; expected {scale:.6g}."
     default = probe.without("scale").scale
     if abs(factor / default - 1) < _SAME:
-        words = f"{told} That is the default: the given scale is not looked at."
+        words = f"{reported} That is the default: the given scale is not looked at."
         by = _where_explicit(lambda of: of.without("scale").scale)
         return Finding("scale", (clauses.of_scale(probe),), words, parameters, by)
     doubled, turned = measured(probe.said(scale=2 * scale)), measured(probe.said(scale=-scale))
     power = _power(factor, doubled) if scale else None
     if power is None or turned is None:
-        return Finding("scale", (clauses.of_scale(probe),), told, parameters, _as_here(factor, probe))
+        return Finding("scale", (clauses.of_scale(probe),), reported, parameters, _as_here(factor, probe))
     is_odd = factor * turned < 0
     constant = factor / abs(scale) ** power * (np.sign(scale) if is_odd else 1)
     parameters |= {"power": power, "constant": constant}
@@ -146,7 +146,7 @@ def _explicit(factor: float, probe: Probe, measured: Callable[..., float | None]
     return Finding(
         "scale",
         (clause("scale.explicit") if is_wrong_elsewhere else clauses.of_scale(probe),),
-        f"{told} It is {constant:.6g} times the given scale{form}.",
+        f"{reported} It is {constant:.6g} times the given scale{form}.",
         parameters,
         _where_explicit(lambda of: constant * abs(of.scale) ** power * (np.sign(of.scale) if is_odd else 1)),
     )
@@ -184,12 +184,12 @@ def _by_factor(factor: Callable[[Probe], float]) -> Callable[[Probe], NDArray[An
     return output
 
 
-def _factor_of(probe: Probe, asking: Asking, dtype: str, wider: int) -> float | None:
+def _factor_of(probe: Probe, calling: Calling, dtype: str, wider: int) -> float | None:
     """Return the factor of the scores of a call, where its logits are linear in them.
 
     `wider` is how many features of zeros the values have more than those that read the weights.
     """
-    reading = read(probe, asking, dtype, wider=wider)
+    reading = read(probe, calling, dtype, wider=wider)
     rows = None if reading is None else rows_of(reading, with_sinks=False)
     for law in [] if rows is None else logit_laws(rows, probe, dtype):
         if "score_factor" in law.parameters:

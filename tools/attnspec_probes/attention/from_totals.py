@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
     from attnspec_probes.attention.single_laws.read_weights import Reading
 
@@ -30,7 +30,7 @@ _LONG_ROWS = (97, 61, 34)
 _FEWEST = 2
 """Keys of a tile: boundaries that have nothing in common say no length."""
 
-_TOLD = 6
+_REPORTED = 6
 """The most runs that a sentence names."""
 
 
@@ -39,14 +39,14 @@ def from_heads(reading: Reading, dtype: str) -> list[Finding]:
     found = head_map(reading, dtype)
     if found is None:
         return []
-    owed = reading.probe.heads.tolist()
+    expected = reading.probe.heads.tolist()
     rule = f" (head {found.rule})" if found.rule else ""
     return [
         Finding(
             "head map",
             # A past that is laid out otherwise than the new keys shows where it is needed.
             (clause("past.concatenation" if "past_key" in reading.probe.arguments else "heads.grouped"),),
-            f"Query heads read {found.of} of the heads {list(found.heads)}{rule}; owed are {owed}.",
+            f"Query heads read {found.of} of the heads {list(found.heads)}{rule}; expected are {expected}.",
             {"heads": " ".join(map(str, found.heads)), "rule": found.rule, "of": found.of},
             _by_heads(found.of, np.array(found.heads), reading.probe.key_heads),
         )
@@ -75,8 +75,8 @@ def from_total(reading: Reading, dtype: str) -> list[Finding]:
     if not laws:
         may = tuple(dict.fromkeys((*named, *clauses.of_arguments(probe.arguments))))
         sums = reading.weights.sum(axis=-1)[probe.live]
-        told = f"Weights stand to each other as they should; their sums are {sums.min():.6g} to {sums.max():.6g}."
-        return [Finding("total", may, told)]
+        reported = f"Weights stand to each other as they should; their sums are {sums.min():.6g} to {sums.max():.6g}."
+        return [Finding("total", may, reported)]
     return [
         Finding(
             _kind(law.name),
@@ -93,26 +93,26 @@ def _kind(name: str) -> str:
     return "head map" if "other heads" in name else "added mass" if "mass" in name else "sinks"
 
 
-def from_tiles(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+def from_tiles(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return how a plain call goes wrong in long rows: in runs of keys, or from a length on."""
     if probe.arguments:
         return []
-    rows = [law for keys in _LONG_ROWS if (law := tile_law(asking, dtype, keys)) is not None]
+    rows = [law for keys in _LONG_ROWS if (law := tile_law(calling, dtype, keys)) is not None]
     in_runs = [law for law in rows if len(law.starts) > 1]
     if in_runs:
         law = in_runs[0]
         tile = int(np.gcd.reduce([start for each in in_runs for start in each.starts]))
-        shares = ", ".join(f"{factor:.4g}" for factor in law.factors[:_TOLD])
-        begin = ", ".join(map(str, law.starts[:_TOLD]))
+        shares = ", ".join(f"{factor:.4g}" for factor in law.factors[:_REPORTED])
+        begin = ", ".join(map(str, law.starts[:_REPORTED]))
         lost = any(factor == 0 for factor in law.factors)
-        told = f"In rows of {law.keys} keys, runs that begin at {begin} have {shares} times their weights."
+        reported = f"In rows of {law.keys} keys, runs that begin at {begin} have {shares} times their weights."
         named = clauses.clauses(("softmax.keys", "weights") if lost else ("weights",))
-        return [Finding("tile", named, told, {} if tile < _FEWEST else {"tile": float(tile)})]
-    length = first_wrong_length(asking, dtype, _LONG_ROWS[0]) if rows and rows[0].keys == _LONG_ROWS[0] else None
+        return [Finding("tile", named, reported, {} if tile < _FEWEST else {"tile": float(tile)})]
+    length = first_wrong_length(calling, dtype, _LONG_ROWS[0]) if rows and rows[0].keys == _LONG_ROWS[0] else None
     if length is None:
         return []
-    told = f"Rows of {length} keys and more go wrong, and no shorter ones: a tile of {length - 1} keys is right."
-    return [Finding("tile", clauses.clauses(("weights",)), told, {"tile": float(length - 1)})]
+    reported = f"Rows of {length} keys and more go wrong, and no shorter ones: a tile of {length - 1} keys is right."
+    return [Finding("tile", clauses.clauses(("weights",)), reported, {"tile": float(length - 1)})]
 
 
 def from_values(reading: Reading, dtype: str) -> list[Finding]:
@@ -121,8 +121,8 @@ def from_values(reading: Reading, dtype: str) -> list[Finding]:
     if not weights_are_right(reading, dtype):
         return []
     named = clauses.of_arguments(probe.arguments) if probe.arguments else clauses.clauses(("output",))
-    told = "The weights are right where values are rows of the identity; others are weighed wrongly."
-    return [Finding("values", named, told)]
+    reported = "The weights are right where values are rows of the identity; others are weighed wrongly."
+    return [Finding("values", named, reported)]
 
 
 def weights_are_right(reading: Reading, dtype: str) -> bool:

@@ -13,7 +13,7 @@ from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.from_placing import from_placing
 from attnspec_probes.attention.looking import look
 from attnspec_probes.attention.probed_call import ARGUMENTS, UNREAD, Finding, part
-from attnspec_probes.attention.single_laws.memory_laws import asked_again, follows_earlier_calls
+from attnspec_probes.attention.single_laws.memory_laws import follows_earlier_calls, requested_again
 from attnspec_probes.attention.single_laws.probe import OPERATION
 from attnspec_probes.attention.single_laws.reducing import Start, passes, probe_of, reduced, starts
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from attnspec.runner import Result
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _STARTS = 3
@@ -52,17 +52,17 @@ class Held(NamedTuple):
     seen: int
 
 
-def laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
+def laws(calling: Calling, results: Sequence[Result]) -> Generator[Law]:
     """Measure the computation of an implementation that stands for scaled dot-product attention, in its layout.
 
     Raises `OutOfCallsError` if no call is left.
     """
-    for law in _laws(asking, results):
+    for law in _laws(calling, results):
         named = clauses.in_layout(law.clauses, results[0].run.layout, is_sure=law.kind in _SURE_IN_LAYOUTS)
         yield replace(law, clauses=named)
 
 
-def _laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
+def _laws(calling: Calling, results: Sequence[Result]) -> Generator[Law]:
     """Measure it, with the clauses of the contract's own form."""
     if not results or results[0].case.operation != OPERATION:
         return
@@ -72,21 +72,21 @@ def _laws(asking: Asking, results: Sequence[Result]) -> Generator[Law]:
         if rows is not None:
             yield rows
         return
-    memory = _of_memory(failing, asking, results[0].run.layout)
+    memory = _of_memory(failing, calling, results[0].run.layout)
     if memory is not None:
         yield memory
         return
     passing = passes(results)
     best: Law | None = None
     for start in _unlike(failing):
-        dtype = _widest(start, asking)
+        dtype = _widest(start, calling)
         if dtype is None:
             continue
-        plainest = reduced(start.probe, asking, dtype)
-        findings = look(plainest, asking, dtype)
+        plainest = reduced(start.probe, calling, dtype)
+        findings = look(plainest, calling, dtype)
         law = _best(findings, plainest, start, failing, passing)
         if law is None:
-            law = _law(from_placing(plainest, asking, dtype) or _any_of(findings, plainest), start, 0)
+            law = _law(from_placing(plainest, calling, dtype) or _any_of(findings, plainest), start, 0)
         if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
             best = law
         if law.is_found and law.confirmed:
@@ -120,9 +120,9 @@ def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
         if output[dead].any() and not probe.wrong(output.astype(np.float64), result.dtype).any():
             name = "sinks.fully_masked_row" if "sinks" in probe.inputs else "fully_masked_row"
             given = output[dead].ravel()[0]
-            told = f"Queries that count and may attend to no key are wrong, and no others: {given:.4g}, owed is 0."
+            reported = f"Queries that count and may attend to no key are wrong, and no others: {given:.4g}, expected 0."
             start = Start(result.case.id, result.dtype, probe, {}, output)
-            return _law(Finding("rows without keys", clauses.clauses((name,)), told), start, 0)
+            return _law(Finding("rows without keys", clauses.clauses((name,)), reported), start, 0)
     return None
 
 
@@ -135,8 +135,8 @@ def _best(
         return [other for other in starts if other is not start and _is_alike(other.probe, plainest)]
 
     wrongs, rights = alike(failing), alike(passing)
-    told = [finding for finding in findings if finding.kind != ARGUMENTS]
-    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in told]
+    reported = [finding for finding in findings if finding.kind != ARGUMENTS]
+    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in reported]
     agreeing = [
         (finding, wrong.agree)
         for finding, wrong, right in held
@@ -152,30 +152,32 @@ def _best(
 def _any_of(findings: Sequence[Finding], plainest: Probe) -> Finding:
     """Return the clauses that a call may break, those first about which something was found."""
     named = (clause for finding in findings for clause in finding.clauses)
-    told = part(plainest)
-    return replace(told, clauses=tuple(dict.fromkeys((*named, *told.clauses))))
+    reported = part(plainest)
+    return replace(reported, clauses=tuple(dict.fromkeys((*named, *reported.clauses))))
 
 
-def _of_memory(failing: Sequence[Start], asking: Asking, layout: str | None) -> Law | None:
+def _of_memory(failing: Sequence[Start], calling: Calling, layout: str | None) -> Law | None:
     """Return what the results depend on that they must not: memory layout, or earlier calls."""
     first = failing[0]
     turns = 1 if layout is None else _TURNS
-    again = [[asked_again(start, asking) for _ in range(turns)] for start in failing[:2]]
+    again = [[requested_again(start, calling) for _ in range(turns)] for start in failing[:2]]
     unread = clauses.of_unread(layout)
     if unread is not None and any(any(fails) and not all(fails) for fails in again):
-        told = "The same call is right at one time and wrong at another: it depends on what must not be read."
-        return _law(Finding(UNREAD, (unread,), told), first, 0)
+        reported = "The same call is right at one time and wrong at another: it depends on what must not be read."
+        return _law(Finding(UNREAD, (unread,), reported), first, 0)
     if not any(map(any, again)):
-        told = (
+        reported = (
             "What failed among the cases is right when it is asked by itself: it depends on what was computed before."
         )
-        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
-    if all(start.memory_order for start in failing[:8]) and not first.probe.fails(asking, first.dtype):
-        told = f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.memory_order.values())))}."
-        return _law(Finding("memory layout", clauses.clauses(("memory_layout",)), told), first, 0)
-    if any(follows_earlier_calls(start, asking, place) for place, start in enumerate(failing[:2])):
-        told = "It is right at extents that were never used, and wrong when they come again with other numbers."
-        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), told), first, 0)
+        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), reported), first, 0)
+    if all(start.memory_order for start in failing[:8]) and not first.probe.fails(calling, first.dtype):
+        reported = (
+            f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.memory_order.values())))}."
+        )
+        return _law(Finding("memory layout", clauses.clauses(("memory_layout",)), reported), first, 0)
+    if any(follows_earlier_calls(start, calling, place) for place, start in enumerate(failing[:2])):
+        reported = "It is right at extents that were never used, and wrong when they come again with other numbers."
+        return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), reported), first, 0)
     return None
 
 
@@ -187,18 +189,20 @@ def _unlike(failing: Sequence[Start]) -> list[Start]:
     return list(found.values())[:_STARTS]
 
 
-def _widest(start: Start, asking: Asking) -> str | None:
+def _widest(start: Start, calling: Calling) -> str | None:
     """Return the widest dtype in which a failing case goes wrong, and which shows laws; None for none."""
     for dtype in ("float64", "float32"):
-        if dtype in asking.dtypes and start.probe.fails(asking, dtype):
+        if dtype in calling.dtypes and start.probe.fails(calling, dtype):
             return dtype
     return None
 
 
 def _of_dtype(failing: Sequence[Start]) -> Law:
     dtypes = sorted({start.dtype for start in failing})
-    told = f"It goes wrong in {' and '.join(dtypes)}, and not in a wider dtype."
-    return _law(Finding("dtype", clauses.clauses(("precision.accumulation", "softmax.stability")), told), failing[0], 0)
+    reported = f"It goes wrong in {' and '.join(dtypes)}, and not in a wider dtype."
+    return _law(
+        Finding("dtype", clauses.clauses(("precision.accumulation", "softmax.stability")), reported), failing[0], 0
+    )
 
 
 def _held(finding: Finding, starts: Sequence[Start]) -> Held:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _BITS = {"float64": 53, "float32": 24}
@@ -46,39 +46,39 @@ _OF_STEP = {
 """Step that was rounded to the clauses about it; the others make the scores."""
 
 
-def look(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+def look(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return findings of a minimal failing call: laws that all give its weights, or else clauses that it may break."""
     calm = _calmed(probe)
-    if calm is not probe and not calm.fails(asking, dtype):
-        reading = read(calm, asking, dtype)
+    if calm is not probe and not calm.fails(calling, dtype):
+        reading = read(calm, calling, dtype)
         # A share that is too small to matter beside moderate scores shows why it does beside large ones.
         fill = [] if reading is None else from_fill(reading, dtype)
-        return fill or _graded(calm, asking, dtype) or [_of_size(probe)]
-    return _laws(calm, asking, dtype) or [part(calm)]
+        return fill or _graded(calm, calling, dtype) or [_of_size(probe)]
+    return _laws(calm, calling, dtype) or [part(calm)]
 
 
-def _graded(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
+def _graded(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return findings of a mask of many numbers, whose lowest ones still get a share that can be read."""
     # Out of order: numbers that rise along the keys hide behind keys that are lost at an end.
     order = np.arange(_NUMBERS) * _STEP % _NUMBERS
     graded = of_mask(np.linspace(-_LOWEST_READ, 0.0, _NUMBERS)[order])
-    return _laws(graded, asking, dtype) if probe.has_float_mask and graded.fails(asking, dtype) else []
+    return _laws(graded, calling, dtype) if probe.has_float_mask and graded.fails(calling, dtype) else []
 
 
-def _laws(probe: Probe, asking: Asking, dtype: str) -> list[Finding]:
-    output = probe.ask(asking, dtype)
+def _laws(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
+    output = probe.ask(calling, dtype)
     rounded = [] if output is None else _rounded(probe, output, dtype)
     if rounded:
         return rounded
-    reading = read(probe, asking, dtype)
+    reading = read(probe, calling, dtype)
     if reading is None:
         return []
     # A tile that is cut or merged wrongly looks like lost keys, or a mass, in short rows; so long ones come before.
     return (
         from_heads(reading, dtype)
-        or from_tiles(probe, asking, dtype)
-        or from_keys(reading, asking, dtype)
-        or from_logits(reading, asking, dtype)
+        or from_tiles(probe, calling, dtype)
+        or from_keys(reading, calling, dtype)
+        or from_logits(reading, calling, dtype)
         or from_total(reading, dtype)
         or from_values(reading, dtype)
         or ([] if output is None else _noise(probe, output, dtype))
@@ -110,8 +110,8 @@ def _of_size(probe: Probe) -> Finding:
     names = ["softmax.stability", "precision.accumulation"]
     if probe.has_float_mask:
         names.append("mask.additive")
-    told = f"It goes wrong where logits are as large as {largest:.3g}, and not where they are small."
-    return Finding("large logits", clauses.clauses(names), told, {"logit": largest})
+    reported = f"It goes wrong where logits are as large as {largest:.3g}, and not where they are small."
+    return Finding("large logits", clauses.clauses(names), reported, {"logit": largest})
 
 
 def _rounded(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
@@ -124,8 +124,8 @@ def _rounded(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
     else:
         named = clauses.clauses(_OF_STEP.get(law.step, ("precision.accumulation", "scores")))
     how = "cut" if law.is_cut else "rounded"
-    told = f"The step {law.step!r} is {how} to {law.bits} significant bits of {_BITS[dtype]}."
-    return [Finding("rounding", named, told, {"bits": float(law.bits), "step": law.step})]
+    reported = f"The step {law.step!r} is {how} to {law.bits} significant bits of {_BITS[dtype]}."
+    return [Finding("rounding", named, reported, {"bits": float(law.bits), "step": law.step})]
 
 
 def _noise(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
@@ -134,5 +134,5 @@ def _noise(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
     if bits is None:
         return []
     named = tuple(dict.fromkeys((clause("precision.accumulation"), *clauses.of_arguments(probe.arguments))))
-    told = f"Numbers are right to about {bits} significant bits of {_BITS[dtype]}."
-    return [Finding("rounding", named, told, {"bits": float(bits)})]
+    reported = f"Numbers are right to about {bits} significant bits of {_BITS[dtype]}."
+    return [Finding("rounding", named, reported, {"bits": float(bits)})]

@@ -46,8 +46,8 @@ def part(probe: Probe) -> Finding:
 
 def in_words(parameters: Mapping[str, float | str]) -> str:
     """Return what was fitted, in brackets; empty where nothing was."""
-    told = ", ".join(
+    reported = ", ".join(
         f"{name.replace('_', ' ')} {value:.6g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
         for name, value in parameters.items()
     )
-    return f" ({told})" if told else ""
+    return f" ({reported})" if reported else ""

@@ -127,8 +127,8 @@ def of_key_width(**arguments: Any) -> AttentionGradients:
 
 def value_gradient_as_wide_as_keys(gradient: Array, arguments: Mapping[str, Any]) -> Array:
     """Return as many features as a key has."""
-    width, owed = np.shape(arguments["key"])[-1], gradient.shape[-1]
-    return np.pad(gradient, [(0, 0)] * 3 + [(0, max(width - owed, 0))])[..., :width]
+    width, expected = np.shape(arguments["key"])[-1], gradient.shape[-1]
+    return np.pad(gradient, [(0, 0)] * 3 + [(0, max(width - expected, 0))])[..., :width]
 
 
 def up_to(gradient: Array, width: int) -> Array:
@@ -143,7 +143,7 @@ def beyond_value_width_zero(gradient: Array, arguments: Mapping[str, Any]) -> Ar
 
 
 def tokens_before_heads(gradient: Array, _arguments: Mapping[str, Any]) -> Array:
-    """Write (B, S, H, E) where (B, H, S, E) is owed, in the shape of the latter."""
+    """Write (B, S, H, E) where (B, H, S, E) is expected, in the shape of the latter."""
     return np.swapaxes(gradient, 1, 2).reshape(gradient.shape)
 
 

@@ -111,8 +111,8 @@ def tokens_before_heads(**arguments: Any) -> Attention:
 def as_wide_as_queries(**arguments: Any) -> Attention:
     """Return as many features as a query has."""
     attention = scaled_dot_product_attention(**arguments)
-    width, owed = np.shape(arguments["query"])[-1], attention.output.shape[-1]
-    padded = np.pad(attention.output, [(0, 0)] * 3 + [(0, max(width - owed, 0))])
+    width, expected = np.shape(arguments["query"])[-1], attention.output.shape[-1]
+    padded = np.pad(attention.output, [(0, 0)] * 3 + [(0, max(width - expected, 0))])
     return attention._replace(output=padded[..., :width])
 
 

@@ -196,7 +196,7 @@ def test_a_mask_of_nan_reaches_what_it_is_added_to_and_nothing_else():
 
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
 def test_what_does_not_count_changes_nothing_that_does(operation):
-    """With finite numbers in its place, all that is owed stays what it is, but for the rows that nobody owes."""
+    """With finite numbers in its place, every expected element stays, but for rows where none is expected."""
     found = 0
     for number in range(900):
         recipe = Recipe(operation, "padded", number, SMALL)

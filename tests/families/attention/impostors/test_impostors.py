@@ -93,8 +93,8 @@ def test_values_without_weights():
     call = answered(FORWARD, inputs)
     every = np.ones((1, 2, 3, 1))
     mean, first, newest = (inputs["value"][:, :, part].mean(axis=2, keepdims=True) for part in ([0, 1, 2, 3], [0], [3]))
-    for name, owed in (("mean_of_values", mean), ("first_value", first), ("newest_value", newest)):
-        np.testing.assert_allclose(answer(FORWARD, name, call)["output"], owed * every, rtol=1e-15)
+    for name, expected in (("mean_of_values", mean), ("first_value", first), ("newest_value", newest)):
+        np.testing.assert_allclose(answer(FORWARD, name, call)["output"], expected * every, rtol=1e-15)
 
 
 def test_uniform_weights_are_of_the_keys_that_may_be_attended():
@@ -116,8 +116,8 @@ def test_scales():
     products = inputs["query"] @ inputs["key"].swapaxes(2, 3)
     call = answered(FORWARD, inputs)
     for name, scale in (("no_scale", 1.0), ("scale_by_width", 1 / 4), ("scale_off_by_a_percent", 0.505)):
-        owed = softmax_of(products * scale) @ inputs["value"]
-        np.testing.assert_allclose(answer(FORWARD, name, call)["output"], owed, rtol=1e-12)
+        expected = softmax_of(products * scale) @ inputs["value"]
+        np.testing.assert_allclose(answer(FORWARD, name, call)["output"], expected, rtol=1e-12)
 
 
 def test_heads_are_tiled():
@@ -149,8 +149,8 @@ def test_keys_are_reversed_beneath_their_values():
     inputs = tokens() | {"past_key": numbers(4, 1, 1, 2, 4), "past_value": numbers(5, 1, 1, 2, 2)}
     got = answer(FORWARD, "keys_reversed", answered(FORWARD, inputs))["output"]
     keys, values = (np.concatenate([inputs[f"past_{name}"], inputs[name]], axis=2) for name in ("key", "value"))
-    owed = softmax_of(inputs["query"] @ keys[:, :, ::-1].swapaxes(2, 3) / 2) @ values
-    np.testing.assert_allclose(got, owed, rtol=1e-12)
+    expected = softmax_of(inputs["query"] @ keys[:, :, ::-1].swapaxes(2, 3) / 2) @ values
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
 def test_short_products_are_off_by_as_many_digits_as_they_lack():
@@ -189,11 +189,11 @@ def test_tiled_heads_are_summed_as_they_were_read():
     inputs = {"grad_output": numbers(6, 1, 4, 3, 2), **tokens(heads=4, shared=2)}
     got = answer(BACKWARD, "heads_tiled", answered(BACKWARD, inputs))["grad_value"]
     for shared in range(2):
-        owed = sum(
+        expected = sum(
             softmax_of(inputs["query"][0, head] @ inputs["key"][0, shared].T / 2).T @ inputs["grad_output"][0, head]
             for head in (shared, shared + 2)
         )
-        np.testing.assert_allclose(got[0, shared], owed, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(got[0, shared], expected, rtol=1e-12, atol=1e-14)
 
 
 def test_parts_are_merged_wrongly():
@@ -210,7 +210,7 @@ def test_parts_are_merged_wrongly():
     np.testing.assert_allclose(got["output"], weighed, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(got["logsumexp"], np.log2(sum(powers))[..., 0], rtol=1e-12, atol=1e-14)
     first = {name: inputs[name][:, [0, 0]] for name in ("logsumexp_a", "logsumexp_b")}
-    owed = reference_outputs(MERGING, {**inputs, **first}, {})["output"]
-    np.testing.assert_array_equal(answer(MERGING, "weights_of_first_head", call)["output"], owed)
+    expected = reference_outputs(MERGING, {**inputs, **first}, {})["output"]
+    np.testing.assert_array_equal(answer(MERGING, "weights_of_first_head", call)["output"], expected)
     taken = np.where(inputs["logsumexp_a"] >= inputs["logsumexp_b"], inputs["logsumexp_a"], inputs["logsumexp_b"])
     np.testing.assert_array_equal(answer(MERGING, "larger_part", call)["logsumexp"], taken)

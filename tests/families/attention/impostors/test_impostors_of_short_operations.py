@@ -75,15 +75,17 @@ def test_contexts_of_few_states(name, context):
 )
 def test_contexts_of_another_scale(name, scale):
     terms = np.exp(scale * np.array([0.5, 2.0, 1.5]))
-    owed = terms / terms.sum() @ STATES["encoder_states"]
+    expected = terms / terms.sum() @ STATES["encoder_states"]
     got = answer("context_vector", name, STATES, scale=0.25)["context"]
-    np.testing.assert_allclose(got, owed, rtol=1e-13)
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
 
 
 def test_weights_of_the_opposite_order():
     terms = np.exp(np.array([1.5, 2.0, 0.5]))
-    owed = terms / terms.sum() @ STATES["encoder_states"]
-    np.testing.assert_allclose(answer("context_vector", "backwards", STATES, scale=1.0)["context"], owed, rtol=1e-13)
+    expected = terms / terms.sum() @ STATES["encoder_states"]
+    np.testing.assert_allclose(
+        answer("context_vector", "backwards", STATES, scale=1.0)["context"], expected, rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize(

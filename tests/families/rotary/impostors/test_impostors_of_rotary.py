@@ -45,16 +45,16 @@ def test_tables_of_others():
         ("first_entry", [0, 0], 0),
     ):
         taken = {table: inputs[table].take(places, axis=axis) for table in ("cos", "sin")}
-        owed = reference_outputs(ROTATION, {**inputs, **taken}, {})["output"]
-        np.testing.assert_array_equal(answer(ROTATION, name, inputs)["output"], owed)
+        expected = reference_outputs(ROTATION, {**inputs, **taken}, {})["output"]
+        np.testing.assert_array_equal(answer(ROTATION, name, inputs)["output"], expected)
 
 
 def test_pairs_of_the_other_pairing():
     inputs = rotating()
-    owed = reference_outputs(ROTATION, inputs, {"pairing": "interleaved"})["output"]
-    np.testing.assert_array_equal(answer(ROTATION, "other_pairs", inputs)["output"], owed)
-    owed = reference_outputs(ROTATION, inputs, {"pairing": "half"})["output"]
-    np.testing.assert_array_equal(answer(ROTATION, "other_pairs", inputs, pairing="interleaved")["output"], owed)
+    expected = reference_outputs(ROTATION, inputs, {"pairing": "interleaved"})["output"]
+    np.testing.assert_array_equal(answer(ROTATION, "other_pairs", inputs)["output"], expected)
+    expected = reference_outputs(ROTATION, inputs, {"pairing": "half"})["output"]
+    np.testing.assert_array_equal(answer(ROTATION, "other_pairs", inputs, pairing="interleaved")["output"], expected)
 
 
 @pytest.mark.parametrize(

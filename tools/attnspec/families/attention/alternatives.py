@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.tolerance import Tolerance
-from attnspec.families.attention.backward_alternatives import gradients_owed
+from attnspec.families.attention.backward_alternatives import expected_gradients
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec.families.attention.steps.merging import OPERATION as MERGING
-from attnspec.families.attention.steps.merging import MergeBound, declared_logarithms, owed_of_merged
+from attnspec.families.attention.steps.merging import MergeBound, declared_logarithms, expected_of_merged
 from attnspec.families.attention.tolerance.backward_bound import BackwardBound
-from attnspec.families.record import Owed
+from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.tolerance import Estimate, Reach
+    from attnspec.bounds.tolerance import Estimate, Interval
     from attnspec.families.attention.steps.quantized import Quantization
 
 
@@ -51,13 +51,13 @@ class AttentionBound(Tolerance):
         no_keys: bool = False,
         reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
         shift: NDArray[Any] | None = None,
-        unowed: Mapping[str, NDArray[np.bool_]] | None = None,
-        reach: Mapping[str, Callable[[], Reach]] | None = None,
+        unspecified: Mapping[str, NDArray[np.bool_]] | None = None,
+        interval: Mapping[str, Callable[[], Interval]] | None = None,
         overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
         quantized: Quantization | None = None,
         beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
     ) -> None:
-        super().__init__(estimates, vacuous, fully_masked, unowed=unowed, reach=reach)
+        super().__init__(estimates, vacuous, fully_masked, unspecified=unspecified, interval=interval)
         self.fully_masked = self.by_convention
         self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
         self.has_no_keys = no_keys
@@ -103,14 +103,16 @@ def _left_by_a_column(
     return (slopes.reshape(-1, 1, 1) * placed.position)[..., 0]
 
 
-def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
+def expected(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int
+) -> Expected:
     """Return the expected outputs under declared conventions, from the normative ones; `run` indexes the tolerances."""
     if isinstance(bound, BackwardBound):
-        return gradients_owed(outputs, conventions, bound, run)
+        return expected_gradients(outputs, conventions, bound, run)
     if isinstance(bound, MergeBound):
-        return owed_of_merged(outputs, conventions, bound, run)
+        return expected_of_merged(outputs, conventions, bound, run)
     if not isinstance(bound, AttentionBound):
-        return Owed(outputs, {}, ())
+        return Expected(outputs, {}, ())
     declared = _Declared(dict(outputs), conventions, bound)
     if bound.fully_masked:
         declared.rows_without_keys()
@@ -124,7 +126,7 @@ def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bo
         declared.what_an_overflow_reaches(run)
     if bound.quantized is not None:
         declared.quantized_numbers(bound.quantized)
-    return Owed(declared.outputs, declared.ungraded, tuple(declared.under))
+    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
 def computed_under(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.families.attention.alternatives import computed_under, handed, owed, without_keys
+from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
 
 
-def _also_right(operation: str, output: str, given: NDArray[Any], owed: NDArray[Any]) -> NDArray[np.bool_] | None:
+def _also_right(operation: str, output: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:
     if operation not in ("scaled_dot_product_attention", "merge_states") or output != "output":
         return None
     # An infinite output comes from infinite values. Weighed in parts that are merged, it is infinity minus infinity;
     # so it is where one part is moved towards the other.
-    return np.isnan(given) & np.isinf(owed)
+    return np.isnan(given) & np.isinf(expected)
 
 
 def _has_equal_scores(case: Case) -> bool:
@@ -46,7 +46,7 @@ FAMILY = Family(
     sampled_tolerance=sampled_tolerance,
     features=features,
     formula=formula,
-    owed=owed,
+    expected=expected,
     handed=handed,
     computed_under=computed_under,
     empty=without_keys,

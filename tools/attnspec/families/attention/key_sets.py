@@ -39,19 +39,19 @@ def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets
     name = "weights" if "weights" in got and "weights" in golden else "output"
     if not is_probe(case) and (name == "output" or not _has_moderate_scores(case)):
         return None
-    given, owed = got[name].astype(np.float64), golden[name]
+    given, expected = got[name].astype(np.float64), golden[name]
     # An output that holds no shares shows no set of keys.
-    if given.ndim != 4 or given.shape != owed.shape or not np.isfinite(owed).all():
+    if given.ndim != 4 or given.shape != expected.shape or not np.isfinite(expected).all():
         return None
     if not (np.isfinite(given) & (given >= 0) & (given <= _NEARLY_ONE)).all():
         return None
     # A key with a tiny share cannot be distinguished from an excluded one, so the right sets must be beyond doubt.
     attended: NDArray[np.bool_] = given > _NO_WEIGHT
-    should: NDArray[np.bool_] = owed > _NO_WEIGHT
-    if ((owed > 0) & ~should).any():
+    should: NDArray[np.bool_] = expected > _NO_WEIGHT
+    if ((expected > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counted = _within(case.inputs["query_lengths"], owed.shape[2])
+        counted = _within(case.inputs["query_lengths"], expected.shape[2])
         attended, should = attended & counted, should & counted
     return KeySets(attended, should)
 
@@ -87,12 +87,12 @@ def _has_moderate_scores(case: Case) -> bool:
     return score * max(1.0, abs(case.attributes.get("scale") or 0.0)) < _LARGEST_SCORE
 
 
-def _sets_of_mask(given: NDArray[Any], owed: NDArray[Any]) -> KeySets | None:
-    if given.shape != owed.shape:
+def _sets_of_mask(given: NDArray[Any], expected: NDArray[Any]) -> KeySets | None:
+    if given.shape != expected.shape:
         return None
     # A mask to be added hides by minus infinity; any other holds truth values.
-    hides = -np.inf if owed.dtype.kind == "f" else 0
-    return KeySets((given != hides)[np.newaxis, np.newaxis], (owed != hides)[np.newaxis, np.newaxis])
+    hides = -np.inf if expected.dtype.kind == "f" else 0
+    return KeySets((given != hides)[np.newaxis, np.newaxis], (expected != hides)[np.newaxis, np.newaxis])
 
 
 def attendable_keys(case: Case) -> NDArray[np.bool_] | None:

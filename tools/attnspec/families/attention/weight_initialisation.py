@@ -42,34 +42,34 @@ def lacks_property(
     sample = outputs["output"]
     shape = (attributes["fan_in"], attributes["fan_out"])
     if sample.shape != shape:
-        return PropertyProblem("shape", f"output has the shape {sample.shape}; owed is {shape}")
+        return PropertyProblem("shape", f"output has the shape {sample.shape}; expected {shape}")
     if not is_float(sample.dtype):
-        return PropertyProblem("dtype", f"output is {sample.dtype}; owed is a float dtype")
+        return PropertyProblem("dtype", f"output is {sample.dtype}; expected a float dtype")
     numbers = sample.astype(np.float64).ravel()
-    owed = math.sqrt(2 / (shape[0] + shape[1]))
-    problem = _moment_problem(numbers, owed, numbers.size)
+    expected = math.sqrt(2 / (shape[0] + shape[1]))
+    problem = _moment_problem(numbers, expected, numbers.size)
     if problem is None:
-        probability = _normal_probability(numbers / owed)
+        probability = _normal_probability(numbers / expected)
         if probability < SMALLEST_PROBABILITY:
             problem = (
                 f"the sample is not normal: its Kolmogorov-Smirnov probability is {probability:.1e}, "
                 f"below {SMALLEST_PROBABILITY:.0e}"
             )
-    if problem is None and np.max(np.abs(numbers)) <= BEYOND * owed:
+    if problem is None and np.max(np.abs(numbers)) <= BEYOND * expected:
         problem = f"the sample is cut off: no element lies more than {BEYOND} standard deviations from 0"
     return None if problem is None else PropertyProblem("values", problem)
 
 
-def _moment_problem(numbers: NDArray[Any], owed: float, count: int) -> str | None:
+def _moment_problem(numbers: NDArray[Any], expected: float, count: int) -> str | None:
     if not np.isfinite(numbers).all():
         return "the sample holds numbers that are not finite"
     mean, deviation = float(np.mean(numbers)), float(np.std(numbers))
-    mean_error, deviation_error = owed / math.sqrt(count), owed / math.sqrt(2 * count)
+    mean_error, deviation_error = expected / math.sqrt(count), expected / math.sqrt(2 * count)
     if abs(mean) > STANDARD_ERRORS * mean_error:
-        return f"the mean is {mean:.4g}; owed is 0 within {STANDARD_ERRORS * mean_error:.2g}"
-    if abs(deviation - owed) > STANDARD_ERRORS * deviation_error:
+        return f"the mean is {mean:.4g}; expected 0 within {STANDARD_ERRORS * mean_error:.2g}"
+    if abs(deviation - expected) > STANDARD_ERRORS * deviation_error:
         return (
-            f"the standard deviation is {deviation:.4g}; owed is sqrt(2 / (fan_in + fan_out)) = {owed:.4g} "
+            f"the standard deviation is {deviation:.4g}; expected sqrt(2 / (fan_in + fan_out)) = {expected:.4g} "
             f"within {STANDARD_ERRORS * deviation_error:.2g}"
         )
     return None
@@ -85,6 +85,6 @@ def _normal_probability(standardised: NDArray[Any]) -> float:
     below = np.interp(ordered, grid, table)
     steps = np.arange(count + 1) / count
     distance = float(max(np.max(steps[1:] - below), np.max(below - steps[:-1])))
-    reach = (math.sqrt(count) + 0.12 + 0.11 / math.sqrt(count)) * distance
-    terms = [(-1) ** (k - 1) * math.exp(-2 * (k * reach) ** 2) for k in range(1, 101)]
-    return min(1.0, max(0.0, 2 * math.fsum(terms))) if reach > 0.2 else 1.0
+    interval = (math.sqrt(count) + 0.12 + 0.11 / math.sqrt(count)) * distance
+    terms = [(-1) ** (k - 1) * math.exp(-2 * (k * interval) ** 2) for k in range(1, 101)]
+    return min(1.0, max(0.0, 2 * math.fsum(terms))) if interval > 0.2 else 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attnspec.families.record import Family
 from attnspec.families.rotary.case_features import features, turns_nothing
 from attnspec.families.rotary.formulas import formula
-from attnspec.families.rotary.overflowing import owed
+from attnspec.families.rotary.overflowing import expected
 from attnspec.families.rotary.tolerances import tolerance
 
 FAMILY = Family(
@@ -13,6 +13,6 @@ FAMILY = Family(
     tolerance=tolerance,
     features=features,
     formula=formula,
-    owed=owed,
+    expected=expected,
     shows_little=turns_nothing,
 )

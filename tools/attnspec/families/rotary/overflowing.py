@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.tolerance import Tolerance, given
-from attnspec.families.record import Owed
+from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,9 +36,15 @@ class RotationBound(Tolerance):
         return self._products > largest[run if largest.size > 1 else 0]
 
 
-def owed(outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int) -> Owed:
+def expected(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int
+) -> Expected:
     """Return the expected outputs under declared conventions, as :class:`attnspec.families.record.Family` has it."""
     if not isinstance(bound, RotationBound) or conventions[_CONVENTION] != "open":
-        return Owed(outputs, {}, ())
+        return Expected(outputs, {}, ())
     elements = bound.overflowed(run)
-    return Owed(outputs, {"output": elements}, (f"{_CONVENTION}=open",)) if elements.any() else Owed(outputs, {}, ())
+    return (
+        Expected(outputs, {"output": elements}, (f"{_CONVENTION}=open",))
+        if elements.any()
+        else Expected(outputs, {}, ())
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.estimates import exactly, settled
-from attnspec.bounds.tolerance import Estimate, Reach, Tolerance, given, identity
+from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given, identity
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
 from attnspec.families.rotary.overflowing import RotationBound
 from attnspec.families.rotary.pairing import paired_features
@@ -54,8 +54,8 @@ def _rotary_tables(inputs: Mapping[str, Any], attributes: Mapping[str, Any], pre
     # A number between -1 and 1 that may be off by 1 says nothing.
     vacuous = {name: partial(_beyond, estimate, abs(factor)) for name, estimate in estimates.items()}
     farthest = _of_table(np.ones_like(cos), np.zeros_like(cos), np.zeros_like(cos), abs(factor), precision)
-    reach = Reach(-farthest.value - farthest.error, farthest.value + farthest.error)
-    return Tolerance(given(**estimates), vacuous, reach={name: partial(identity, reach) for name in estimates})
+    interval = Interval(-farthest.value - farthest.error, farthest.value + farthest.error)
+    return Tolerance(given(**estimates), vacuous, interval={name: partial(identity, interval) for name in estimates})
 
 
 def _of_table(

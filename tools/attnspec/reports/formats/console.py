@@ -17,7 +17,7 @@ from attnspec.reports.entries import (
     points_at,
     verdict,
 )
-from attnspec.reports.failures import told
+from attnspec.reports.failures import reported
 from attnspec.reports.formats.screen import not_graded_line, problem_lines, worth_asking
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report_json import declarations_to_json, diagnosis_to_json, result_to_json, summary_to_json
@@ -65,7 +65,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
         unseen = wording.NUMBERS_ALONE if report.invocation.export else None
         unfit = map(wording.function_unfit, declaration.unfit.values())
-        for sentence in filter(None, (wording.asked_in(declaration.asked_in), beside, *unfit, unseen, left)):
+        for sentence in filter(None, (wording.requested_in(declaration.requested_in), beside, *unfit, unseen, left)):
             _say(console, sentence, style="yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             _say(console, sentence)
@@ -88,10 +88,10 @@ def _print_what_could_be_declared(report: Report, console: Console) -> None:
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:
     """Print at least one problem of a run, each with the number of its failures; the numbers add up to all failures."""
-    told = problems if verbose else problems[:_PROBLEMS_SHOWN]
-    others = problems[len(told) :]
+    reported = problems if verbose else problems[:_PROBLEMS_SHOWN]
+    others = problems[len(reported) :]
     known: set[str] = set()
-    for problem in told:
+    for problem in reported:
         console.print()
         lines = problem_lines(problem, whole, alone=len(problems) == 1)
         print_counted(len(problem.results), lines[:1] if verbose else lines, console)
@@ -199,7 +199,7 @@ def _print_all_known(problem: Problem, console: Console, known: set[str]) -> Non
         console.print()
         for line in diagnosis_lines(entry):
             _say(console, line, indent=_INDENT)
-    failures = told(results)
+    failures = reported(results)
     for failure in failures.by_case[:_CASES_SHOWN]:
         console.print()
         _print_case(failure, titles[failure.cases[0]], console, None if any(map(points_at, entries)) else known)

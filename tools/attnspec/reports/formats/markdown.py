@@ -28,7 +28,7 @@ from attnspec.reports.entries import (
     verdict,
     wrong_results,
 )
-from attnspec.reports.failures import told
+from attnspec.reports.failures import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def _not_seen(document: Mapping[str, Any]) -> list[str]:
     """Return the sentences on a run in a layout, one that ended early, or one of which numbers alone were seen."""
-    layout = wording.asked_in(document["implementation"].get("asked_in"))
+    layout = wording.requested_in(document["implementation"].get("asked_in"))
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
     unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
     return [line for said in filter(None, (layout, sentence, unseen)) for line in (said, "")]
@@ -132,7 +132,7 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
     wrong = wrong_results(document)
     if not wrong:
         return []
-    failures = told(wrong)
+    failures = reported(wrong)
     first = (*failures.by_case, *failures.together)[0]
     count = len({result["case"] for result in wrong})
     opening = ["<details>", f"<summary>Failing cases: {count}</summary>", ""]

@@ -58,7 +58,7 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     else:
         lines = _hints(first, whole)
     operations = problem.operations if len(whole.operations) > 1 else ()
-    lines[0] = problem_wording.told_of(operations, problem.dtypes if whole.spares(problem) else (), lines[0])
+    lines[0] = problem_wording.reported_of(operations, problem.dtypes if whole.spares(problem) else (), lines[0])
     return lines
 
 

@@ -19,9 +19,9 @@ function drawAttended(picture, shares, arrays) {
 
   function describe(slice, row) {
     const at = (column) => geometry.flat(slice, row, column);
-    const owed = inRanges(columns.filter((column) => attendable(at(column))).map(indexOf));
+    const expected = inRanges(columns.filter((column) => attendable(at(column))).map(indexOf));
     const index = geometry.indices(slice, row, 0).at(-2);
-    let said = `${capitalised(attending)} ${index} may attend ${named(owed)}.`;
+    let said = `${capitalised(attending)} ${index} may attend ${named(expected)}.`;
     if (columns.every((column) => tells(at(column)))) {
       const taken = inRanges(columns.filter((column) => got[at(column)] !== 0).map(indexOf));
       said += ` Its weights went to ${named(taken)}.`;
@@ -44,7 +44,7 @@ function drawAttended(picture, shares, arrays) {
   const title = got ? "may attend, and did" : "may attend";
   const legend = legendOf(legendEntry("attend", [], "may attend"), legendEntry("barred", ["hatch"], "excluded"));
   if (got) {
-    legend.append(legendEntry("stray", ["cross"], "attended, though excluded"), legendEntry("missed", ["ring"], "not attended, though owed"));
+    legend.append(legendEntry("stray", ["cross"], "attended, though excluded"), legendEntry("missed", ["ring"], "not attended, though expected"));
   }
   return explorer(
     geometry,

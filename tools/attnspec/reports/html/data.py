@@ -274,7 +274,7 @@ def _drawn_case(
         "refusal": [case.rejects.reason, case.rejects.counterpart] if case.rejects is not None else None,
         "inputs": _shared(pictures.inputs(next((result["worst"] for _, result in answered), None)), arrays),
         "attended": pictures.attended(),
-        "owed": _shared(pictures.owed(), arrays),
+        "computed": _shared(pictures.expected(), arrays),
         "runs": [
             {
                 "implementation": position,

@@ -74,7 +74,7 @@ function firstRun(about) {
 
 function runBody(about, result) {
   const parts = [];
-  const said = result.message || (result.ratio === null ? "Everything that is owed is right." : "Every graded element lies within its tolerance.");
+  const said = result.message || (result.ratio === null ? "Everything that is expected is right." : "Every graded element lies within its tolerance.");
   parts.push(
     make(
       "div",
@@ -115,7 +115,7 @@ function pictures(about, result) {
   const at = result && data.dtypes.indexOf(result.dtype);
   const run = result && drawn.runs.find((entry) => entry.implementation === result.implementation && entry.dtype === at);
   const parts = [];
-  const outputs = run ? run.outputs : drawn.owed;
+  const outputs = run ? run.outputs : drawn.computed;
   const returned = run ? outputs.filter((picture) => picture.got !== null || picture.got_alone) : outputs;
   const silent = outputs.filter((picture) => !returned.includes(picture));
   for (const picture of returned) parts.push(outputFigure(picture));

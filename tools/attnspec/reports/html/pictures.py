@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attnspec.grading import Run
 
 
-_WHERE_NOTHING_IS_OWED = str.maketrans("rw", "ad")
+_WHERE_NOTHING_IS_EXPECTED = str.maketrans("rw", "ad")
 """Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""
 
 
@@ -83,7 +83,7 @@ class Pictures:
         names = [name for name in self._operation.arguments if name in given]
         return [self._grid(name, given[name], self._centre(name, given[name].ndim, worst)) for name in names]
 
-    def owed(self) -> list[dict[str, Any]]:
+    def expected(self) -> list[dict[str, Any]]:
         """Return the golden outputs of a case without a kept answer."""
         runs = self._case.runs
         dtype = "float64" if "float64" in runs else runs[0]
@@ -91,7 +91,7 @@ class Pictures:
         drawn: list[dict[str, Any]] = []
         for name, array in outputs.items():
             window = window_round(array.shape, (), self._most)
-            drawn.append(self._output(name, window, owed=array, excluded=self._excluded(name, array.shape)))
+            drawn.append(self._output(name, window, expected=array, excluded=self._excluded(name, array.shape)))
         return drawn
 
     def compared(self, dtype: str, result: Mapping[str, Any], conventions: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -100,24 +100,24 @@ class Pictures:
         run = self._run(dtype, conventions)
         expected = run.expected if run is not None and isinstance(run.expected, Values) else None
         if expected is None:
-            owes_nothing = run is not None and isinstance(run.expected, MustRefuse)
-            return [self.alone(name, part) for name, part in got.items()] if owes_nothing or run is None else []
+            expects_nothing = run is not None and isinstance(run.expected, MustRefuse)
+            return [self.alone(name, part) for name, part in got.items()] if expects_nothing or run is None else []
         assert run is not None
         worst = result["worst"]
         names = [name for name in self._operation.outputs if name in expected.outputs]
         drawn: list[dict[str, Any]] = []
         for name in names:
-            owed = np.asarray(expected.outputs[name])
-            hatching = self._excluded(name, owed.shape)
+            expected_output = np.asarray(expected.outputs[name])
+            hatching = self._excluded(name, expected_output.shape)
             centre: Sequence[int] = worst["index"] if worst is not None and worst["output"] == name else ()
             part = got.get(name)
-            if part is None or part[0].shape != owed.shape:
-                window = window_round(owed.shape, centre, self._most)
-                drawn.append(self._output(name, window, owed=owed, excluded=hatching))
+            if part is None or part[0].shape != expected_output.shape:
+                window = window_round(expected_output.shape, centre, self._most)
+                drawn.append(self._output(name, window, expected=expected_output, excluded=hatching))
                 if part is not None:
                     drawn[-1]["got_alone"] = self.alone(name, part)
                 continue
-            window = window_round(owed.shape, centre, self._most, (part[0].offsets, part[0].lengths))
+            window = window_round(expected_output.shape, centre, self._most, (part[0].offsets, part[0].lengths))
             drawn.append(self._compared(name, window, part, run, expected, hatching))
         for name, part in got.items():
             if name not in names:
@@ -152,7 +152,7 @@ class Pictures:
         decided = run.bound.by_convention.get(name)
         computed = Values({name: value}, {} if decided is None else {name: decided})
         drawn = self._compared(name, window, part, run, computed, self._excluded(name, value.shape))
-        return {**drawn, "verdicts": drawn["verdicts"].translate(_WHERE_NOTHING_IS_OWED)}
+        return {**drawn, "verdicts": drawn["verdicts"].translate(_WHERE_NOTHING_IS_EXPECTED)}
 
     def _compared(
         self,
@@ -166,25 +166,27 @@ class Pictures:
         """Return an output compared with values; its verdict is made of the same facts on its elements."""
         assert run.bound is not None
         known, values = part
-        owed = np.asarray(expected.outputs[name]).astype(np.float64)
+        expected_output = np.asarray(expected.outputs[name]).astype(np.float64)
         if name in expected.sample:
             # An output that is not stored is shown as it is computed.
-            stored = np.zeros(owed.size, np.bool_)
+            stored = np.zeros(expected_output.size, np.bool_)
             stored[expected.sample[name]] = True
-            owed = np.where(stored.reshape(owed.shape), owed, run.bound.of(name, run.place).value)
-        given = owed.copy()
+            expected_output = np.where(
+                stored.reshape(expected_output.shape), expected_output, run.bound.of(name, run.place).value
+            )
+        given = expected_output.copy()
         given[known.slices] = values
         with np.errstate(all="ignore"):
             compared = compare(run, expected, name, given, run.place)
-            error = np.abs(given - owed)
-        ratios, tolerance = np.full(owed.shape, -1.0), np.zeros(owed.shape)
+            error = np.abs(given - expected_output)
+        ratios, tolerance = np.full(expected_output.shape, -1.0), np.zeros(expected_output.shape)
         tolerance[...] = run.bound.of(name, run.place).error
         elements = slice(None) if compared.sample is None else compared.sample
         ratios.flat[elements], tolerance.flat[elements] = compared.ratios.ravel(), compared.tolerance.ravel()
         error = np.where(ratios == 0, 0.0, np.where(np.isnan(error), np.inf, error))
         seen = window.cut(ratios)
         wrong = seen > 1
-        drawn = self._output(name, window, owed=owed, got=window.cut(given), excluded=hatching)
+        drawn = self._output(name, window, expected=expected_output, got=window.cut(given), excluded=hatching)
         return {
             **drawn,
             "error": numbers(window.cut(error), 3),
@@ -198,13 +200,13 @@ class Pictures:
         name: str,
         window: Window,
         *,
-        owed: NDArray[Any] | None = None,
+        expected: NDArray[Any] | None = None,
         got: NDArray[Any] | None = None,
         excluded: NDArray[np.bool_] | None = None,
     ) -> dict[str, Any]:
         return {
             **self._axes(name, window),
-            "expected": None if owed is None else numbers(window.cut(owed)),
+            "expected": None if expected is None else numbers(window.cut(expected)),
             "got": None if got is None else numbers(got),
             "excluded": None if excluded is None else bits(window.cut(excluded)),
         }

@@ -26,7 +26,7 @@ def again(result: Result, session: Session) -> Result:
         return result
     run = result.run
     answer, _ = session.call(run, "again")
-    if isinstance(answer, Crashed) and not answer.was_asked:
+    if isinstance(answer, Crashed) and not answer.was_requested:
         return result
     got = answer.values if isinstance(answer, Outputs) else None
     if isinstance(answer, Outputs) and not answer.inputs_changed and not answer.overwritten:

@@ -104,8 +104,8 @@ def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed:
         return None
     if not stayed:
         # It may need a capability that the case does not need, or NaN, of which conventions say more than a case does.
-        owes_nan = any(np.isnan(np.asarray(array, np.float64)).any() for array in follows.golden(run.dtype).values())
-        if owes_nan or not needed(follows) <= needed(run.case):
+        expects_nan = any(np.isnan(np.asarray(array, np.float64)).any() for array in follows.golden(run.dtype).values())
+        if expects_nan or not needed(follows) <= needed(run.case):
             return None
     planned = session.plan(follows, run.dtype)
     if isinstance(planned.expected, NotGraded):
@@ -146,7 +146,7 @@ def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:
     """Return whether NaN came where the page expects numbers: such a pass rests on a declaration."""
     if not isinstance(run.expected, Values):
         return False
-    is_nan, owed = np.isnan(got), run.case.golden(run.dtype).get(output)
-    if run.case.sample.get(output) is None and owed is not None and owed.shape == got.shape:
-        is_nan &= ~np.isnan(owed)
+    is_nan, expected = np.isnan(got), run.case.golden(run.dtype).get(output)
+    if run.case.sample.get(output) is None and expected is not None and expected.shape == got.shape:
+        is_nan &= ~np.isnan(expected)
     return bool(is_nan.any())

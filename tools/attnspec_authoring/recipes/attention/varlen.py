@@ -305,7 +305,7 @@ def all_short_cases() -> tuple[AuthoredCase, ...]:
     return tuple(
         varlen(f"all_short_{name}", f"{what} that are fewer than there is room for in every entry, and every step")(
             sizes,
-            # Of queries that do not count no page owes the steps.
+            # Of queries that do not count the steps name no page.
             outputs=("output", "weights") if "query_lengths" in arguments else STEPS,
             **arguments,
         )

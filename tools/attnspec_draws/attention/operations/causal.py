@@ -62,5 +62,5 @@ def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
 
 
 def _offset(stream: Stream, queries: int, keys: int) -> int | None:
-    kind, any_place = stream.weighted(_OFFSETS), stream.between(-queries, keys)
-    return {None: None, "zero": 0, "last": keys - queries, "any": any_place}[kind]
+    kind, any_position = stream.weighted(_OFFSETS), stream.between(-queries, keys)
+    return {None: None, "zero": 0, "last": keys - queries, "any": any_position}[kind]

@@ -82,16 +82,16 @@ def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
 def _positions(words: Words, batch: int, tokens: int) -> NDArray[np.int64]:
     stream = words.of("positions")
     kind, farthest, alike = stream.weighted(_POSITIONS), stream.weighted(_FARTHEST), stream.percent(_ALIKE)
-    any_place = whole_numbers(words.varied("position_ids"), (batch, tokens), 0, farthest)
+    any_position = whole_numbers(words.varied("position_ids"), (batch, tokens), 0, farthest)
     counted = np.arange(tokens)
     positions = {
-        "counted": np.broadcast_to(counted, any_place.shape),
-        "shifted": any_place[:, :1] + counted,
-        "any": any_place,
-        "backwards": any_place[:, :1] + counted[::-1],
-        "repeated": np.broadcast_to(any_place[:, :1], any_place.shape),
+        "counted": np.broadcast_to(counted, any_position.shape),
+        "shifted": any_position[:, :1] + counted,
+        "any": any_position,
+        "backwards": any_position[:, :1] + counted[::-1],
+        "repeated": np.broadcast_to(any_position[:, :1], any_position.shape),
     }[kind]
-    return np.array(np.broadcast_to(positions[:1], any_place.shape) if alike else positions)
+    return np.array(np.broadcast_to(positions[:1], any_position.shape) if alike else positions)
 
 
 def _frequencies(words: Words, pairs: int, kind: str, limits: Limits) -> NDArray[np.float64]:

@@ -34,11 +34,11 @@ class AlibiLaw:
     at: Callable[[Probe], Any]
 
 
-_OWED = "|p - j|"
+_EXPECTED = "|p - j|"
 """The expected distance."""
 
 _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
-    _OWED: np.abs,
+    _EXPECTED: np.abs,
     "p - j": lambda ahead: ahead,
     "max(p - j, 0)": lambda ahead: np.maximum(ahead, 0),
     "max(j - p, 0)": lambda ahead: np.maximum(-ahead, 0),
@@ -89,20 +89,20 @@ def _laws(probe: Probe) -> Generator[AlibiLaw]:
     """Give laws, those first in which one thing alone is another one."""
     offsets = sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs)
     for slope in OF_HEAD:
-        yield _law(_OWED, slope, 0)
-    others = [distance for distance in _DISTANCES if distance != _OWED]
+        yield _law(_EXPECTED, slope, 0)
+    others = [distance for distance in _DISTANCES if distance != _EXPECTED]
     for distance in others:
         yield _law(distance, "h", 0)
     for place, offset in _PLACES.items():
-        yield AlibiLaw("position", f"the query stands at {place}", 0, _bias(_OWED, "h", offset), offset)
-    for distance in (_OWED, *others):
+        yield AlibiLaw("position", f"the query stands at {place}", 0, _bias(_EXPECTED, "h", offset), offset)
+    for distance in (_EXPECTED, *others):
         for off in offsets:
             if off:
                 yield _law(distance, "h", off)
 
 
 def _law(distance: str, slope: str, off: int) -> AlibiLaw:
-    about = "heads" if slope != "h" else "position" if off and distance == _OWED else "distance"
+    about = "heads" if slope != "h" else "position" if off and distance == _EXPECTED else "distance"
     words = {
         "heads": f"query head h has slope {slope}",
         "position": f"positions are {off:+d} off",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.read_weights import Reading
 
 _NO_WEIGHT = 1e-13
@@ -105,22 +105,22 @@ def holding(laws: Iterable[AttendedLaw], reading: Reading) -> Generator[Attended
             yield law
 
 
-def refined(law: AttendedLaw, probe: Probe, asking: Asking, dtype: str) -> AttendedLaw:
+def refined(law: AttendedLaw, probe: Probe, calling: Calling, dtype: str) -> AttendedLaw:
     """Return a law with the threshold of a mask made exact, by masks of many numbers; another law as it is."""
     if "threshold" not in law.parameters:
         return law
     numbers = np.unique(probe.inputs["mask"])
     low = float(law.parameters["threshold"])
     above = numbers[numbers > low]
-    limit = threshold(low, float(above[0]), asking, dtype) if len(above) else None
+    limit = threshold(low, float(above[0]), calling, dtype) if len(above) else None
     return law if limit is None else above_threshold(limit, adds_mask=law.adds_mask)
 
 
-def threshold(low: float, high: float, asking: Asking, dtype: str) -> float | None:
+def threshold(low: float, high: float, calling: Calling, dtype: str) -> float | None:
     """Return the number between two up to which numbers of a mask exclude; None where they do not."""
     for _ in range(_REFINEMENTS):
         limits = np.linspace(low, high, _LIMITS)
-        reading = read(of_mask(limits), asking, dtype)
+        reading = read(of_mask(limits), calling, dtype)
         if reading is None:
             return None
         attended = attended_in(reading)[0, 0, 0]

@@ -37,12 +37,12 @@ def head_map(reading: Reading, dtype: str) -> HeadMap | None:
     """Return the heads that were read, where they are others than the expected ones; None if not."""
     probe = reading.probe
     values, keys = _of_values(reading), _of_keys(reading, dtype)
-    owed = tuple(probe.heads.tolist())
-    if values in (None, owed) and keys in (None, owed):
+    expected = tuple(probe.heads.tolist())
+    if values in (None, expected) and keys in (None, expected):
         return None
     if values == keys or keys is None:
         what, heads = "keys and values" if values == keys else "values", values
-    elif values in (None, owed):
+    elif values in (None, expected):
         what, heads = "keys", keys
     else:
         what, heads = "values", values
@@ -75,14 +75,14 @@ def _of_keys(reading: Reading, dtype: str) -> tuple[int, ...] | None:
         )
         for group in range(probe.key_heads)
     ]
-    for head, owed in enumerate(probe.heads):
+    for head, expected in enumerate(probe.heads):
         live = probe.live[:, head]
         near = [
             bool((np.abs(weights[:, head] - reading.weights[:, head]) <= slack)[live].all()) for weights in candidates
         ]
         if not any(near):
             return None
-        found.append(int(owed) if near[owed] else near.index(True))
+        found.append(int(expected) if near[expected] else near.index(True))
     return tuple(found)
 
 
@@ -90,11 +90,11 @@ def _rule(heads: tuple[int, ...], probe: Probe) -> str:
     for rule, of in _RULES.items():
         if tuple(of(probe.shape[1], probe.key_heads).tolist()) == heads:
             return rule
-    owed = probe.heads
+    expected = probe.heads
     for shift in range(1, probe.key_heads):
-        if tuple(((owed + shift) % probe.key_heads).tolist()) == heads:
+        if tuple(((expected + shift) % probe.key_heads).tolist()) == heads:
             return f"(h // (Hq / Hkv) + {shift}) % Hkv"
     for shift in range(1, probe.shape[1]):
-        if tuple(owed[(np.arange(len(owed)) + shift) % len(owed)].tolist()) == heads:
+        if tuple(expected[(np.arange(len(expected)) + shift) % len(expected)].tolist()) == heads:
             return f"(h + {shift}) % Hq // (Hq / Hkv)"
     return ""

@@ -245,8 +245,8 @@ _CAPS: dict[str, Form] = {
     "clipped": lambda scores, bound, _: np.clip(scores, -bound, bound),
     "cap by arctangent": lambda scores, bound, _: bound * np.arctan(scores / bound),
     "cap by quotient": lambda scores, bound, _: scores / (1 + np.abs(scores) / bound),
-    "cap of another inner bound": lambda scores, bound, owed: owed * np.tanh(scores / bound),
-    "cap of another outer bound": lambda scores, bound, owed: bound * np.tanh(scores / owed),
+    "cap of another inner bound": lambda scores, bound, expected: expected * np.tanh(scores / bound),
+    "cap of another outer bound": lambda scores, bound, expected: bound * np.tanh(scores / expected),
 }
 """Forms of a cap, of scores, the bound that is fitted, and the expected one."""
 

@@ -12,7 +12,7 @@ from attnspec_probes.attention.single_laws.resizing import resized
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
     from attnspec_probes.attention.single_laws.reducing import Start
 
@@ -20,26 +20,26 @@ _EXTENTS = ((19, 31), (23, 37))
 """Queries and new keys of calls such as no case has, so that nothing was kept of them."""
 
 
-def asked_again(start: Start, asking: Asking) -> bool:
+def requested_again(start: Start, calling: Calling) -> bool:
     """Call with a failing case once more, in its own dtype and memory layout; return whether it fails again."""
-    answer = asking(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.memory_order)
+    answer = calling(OPERATION, start.dtype, start.probe.inputs, start.probe.attributes, start.memory_order)
     return bool(start.probe.wrong(start.probe.output_in(answer), start.dtype).any())
 
 
-def follows_earlier_calls(start: Start, asking: Asking, place: int) -> bool:
+def follows_earlier_calls(start: Start, calling: Calling, place: int) -> bool:
     """Return whether a case that fails again is right at extents never used, and wrong there once something is changed.
 
     `place` is an index into the extents; those of other indices were used.
     """
     fresh = resized(start.probe, *_EXTENTS[place])
-    if fresh.fails(asking, start.dtype):
+    if fresh.fails(calling, start.dtype):
         return False
-    wrong = next((changed for changed in _changed(fresh) if changed.fails(asking, start.dtype)), None)
+    wrong = next((changed for changed in _changed(fresh) if changed.fails(calling, start.dtype)), None)
     if wrong is None:
         return False
     # The changed call may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
     queries, keys = _EXTENTS[place]
-    return not resized(wrong, queries, keys + 1).fails(asking, start.dtype)
+    return not resized(wrong, queries, keys + 1).fails(calling, start.dtype)
 
 
 def _changed(probe: Probe) -> Generator[Probe]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.logit_laws import Rows
 
 _SEED = 20
@@ -74,13 +74,13 @@ class TileLaw(NamedTuple):
     factors: tuple[float, ...]
 
 
-def tile_law(asking: Asking, dtype: str, keys: int) -> TileLaw | None:
+def tile_law(calling: Calling, dtype: str, keys: int) -> TileLaw | None:
     """Return the runs of wrong weights in a long row; None where they are right, or are no runs."""
-    reading = read(plain_probe(keys, rising=True), asking, dtype)
+    reading = read(plain_probe(keys, rising=True), calling, dtype)
     if reading is None or not np.isfinite(reading.weights).all():
         return None
-    owed = reading.probe.weights[0, 0]
-    factors = reading.weights[0, 0] / owed
+    expected = reading.probe.weights[0, 0]
+    factors = reading.weights[0, 0] / expected
     slack = _SAME_FACTOR.get(dtype, np.inf)
     if (np.abs(factors - 1) <= slack).all():
         return None
@@ -90,16 +90,16 @@ def tile_law(asking: Asking, dtype: str, keys: int) -> TileLaw | None:
         return None
     attended = attended_in(reading)[0, 0]
     row = int(np.argmax(np.abs(factors - 1).max(axis=-1)))
-    told = tuple(float(factors[row, start]) if attended[row, start] else 0.0 for start in starts)
-    return TileLaw(keys, starts, told)
+    reported = tuple(float(factors[row, start]) if attended[row, start] else 0.0 for start in starts)
+    return TileLaw(keys, starts, reported)
 
 
-def first_wrong_length(asking: Asking, dtype: str, longest: int) -> int | None:
+def first_wrong_length(calling: Calling, dtype: str, longest: int) -> int | None:
     """Return the fewest keys with which a plain call of rising scores fails, as `longest` do; None for up to two."""
     right, wrong = 1, longest
     while wrong - right > 1:
         middle = (right + wrong) // 2
-        if plain_probe(middle, rising=True).fails(asking, dtype):
+        if plain_probe(middle, rising=True).fails(calling, dtype):
             wrong = middle
         else:
             right = middle

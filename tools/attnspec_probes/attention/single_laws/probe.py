@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -209,16 +209,16 @@ class Probe:
         """Whether no weight vanishes, and no exponential overflows."""
         return bool(np.abs(self.logits).max(initial=0.0) < _LARGEST_LOGIT)
 
-    def ask(self, asking: Asking, dtype: str) -> NDArray[Any] | None:
+    def ask(self, calling: Calling, dtype: str) -> NDArray[Any] | None:
         """Return the output that comes back, or None where nothing of its shape does."""
-        answer = asking(OPERATION, dtype, self.inputs, self.attributes)
+        answer = calling(OPERATION, dtype, self.inputs, self.attributes)
         return self.output_in(answer)
 
     def output_in(self, answer: Mapping[str, NDArray[Any]] | None) -> NDArray[Any] | None:
         """Return the output of an answer; None where it has none of the expected shape."""
         output = None if answer is None else answer.get("output")
-        owed = (*self.shape[:3], self.inputs["value"].shape[-1])
-        return output if output is not None and output.shape == owed else None
+        expected = (*self.shape[:3], self.inputs["value"].shape[-1])
+        return output if output is not None and output.shape == expected else None
 
     def slack(self, dtype: str) -> float:
         """Return how far a right element may lie from ours."""
@@ -233,9 +233,9 @@ class Probe:
             near = (np.abs(output - self.output) <= self.slack(dtype)).all(axis=-1)
         return self.live & ~near
 
-    def fails(self, asking: Asking, dtype: str) -> bool:
+    def fails(self, calling: Calling, dtype: str) -> bool:
         """Call, and return whether something comes back wrong."""
-        return bool(self.wrong(self.ask(asking, dtype), dtype).any())
+        return bool(self.wrong(self.ask(calling, dtype), dtype).any())
 
 
 def _matters(name: str, value: Any) -> bool:

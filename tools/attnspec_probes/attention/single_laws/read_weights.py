@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe
 
 
@@ -26,7 +26,7 @@ class Reading(NamedTuple):
     sources: NDArray[Any]
 
 
-def read(probe: Probe, asking: Asking, dtype: str, *, wider: int = 0) -> Reading | None:
+def read(probe: Probe, calling: Calling, dtype: str, *, wider: int = 0) -> Reading | None:
     """Call with values that show weights and sources, and `wider` features of zeros; None if nothing comes back.
 
     Rows of the identity show the weights; each batch entry and head has a mark of its own beside them.
@@ -38,7 +38,7 @@ def read(probe: Probe, asking: Asking, dtype: str, *, wider: int = 0) -> Reading
     for place in range(marks):
         value[place // probe.key_heads, place % probe.key_heads, :, keys + place] = 1.0
     asked = probe.with_values(value)
-    output = asked.ask(asking, dtype)
+    output = asked.ask(calling, dtype)
     if output is None:
         return None
     sources = output[..., keys : keys + marks].reshape(batch, heads, queries, batch, probe.key_heads)

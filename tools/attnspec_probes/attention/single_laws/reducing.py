@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.runner import Result
-    from attnspec_probes import Asking
+    from attnspec_probes import Calling
 
 _LEFT_OUT_FIRST = (
     "query_lengths",
@@ -101,12 +101,12 @@ def probe_of(result: Result) -> Probe:
     return Probe(result.case.inputs, result.case.attributes)
 
 
-def reduced(probe: Probe, asking: Asking, dtype: str) -> Probe:
+def reduced(probe: Probe, calling: Calling, dtype: str) -> Probe:
     """Leave out every optional argument without which the failing call still goes wrong."""
     for argument in _LEFT_OUT_FIRST:
         if argument not in probe.arguments:
             continue
         smaller = probe.without(argument)
-        if smaller.live.any() and smaller.fails(asking, dtype):
+        if smaller.live.any() and smaller.fails(calling, dtype):
             probe = smaller
     return probe

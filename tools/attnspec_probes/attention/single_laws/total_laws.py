@@ -134,10 +134,10 @@ def _factors(reading: Reading) -> Generator[TotalLaw]:
         return
     excess, largest = found
     rows = probe.live & (reading.weights.sum(axis=-1) > 0)
-    owed = np.broadcast_to(probe.inputs["sinks"].reshape(1, -1, 1), probe.shape[:3])[rows]
+    expected = np.broadcast_to(probe.inputs["sinks"].reshape(1, -1, 1), probe.shape[:3])[rows]
     with np.errstate(all="ignore"):
         measured = np.log(excess) + largest
-        factor = float(np.median(measured[owed != 0] / owed[owed != 0])) if (owed != 0).any() else 1.0
+        factor = float(np.median(measured[expected != 0] / expected[expected != 0])) if (expected != 0).any() else 1.0
     if np.isfinite(factor):
         yield TotalLaw(
             "sinks multiplied", {"factor": factor}, lambda of: of.given(sinks=of.inputs["sinks"] * factor).weights

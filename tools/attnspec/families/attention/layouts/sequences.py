@@ -101,7 +101,7 @@ def wrong_outputs(outputs: Mapping[str, NDArray[Any]], leading: tuple[int, ...],
         if name not in shapes:
             return f"there is no output {name!r}; the outputs are {', '.join(shapes)}"
         if array.shape != shapes[name]:
-            return f"{name} has the shape {array.shape}; owed is {shapes[name]}"
+            return f"{name} has the shape {array.shape}; expected {shapes[name]}"
     return None
 
 

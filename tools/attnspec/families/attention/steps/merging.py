@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.tolerance import Tolerance
-from attnspec.families.record import Owed
+from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.tolerance import Estimate, Reach
+    from attnspec.bounds.tolerance import Estimate, Interval
 
 OPERATION = "merge_states"
 
@@ -36,20 +36,20 @@ class MergeBound(Tolerance):
         estimates: Mapping[str, Callable[[], Estimate]],
         vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]],
         *,
-        reach: Mapping[str, Callable[[], Reach]],
+        interval: Mapping[str, Callable[[], Interval]],
         without_keys: NDArray[np.bool_],
         poisoned: NDArray[np.bool_],
         drowned: Callable[[int], NDArray[np.bool_]],
     ) -> None:
-        super().__init__(estimates, vacuous, {"logsumexp": without_keys}, reach=reach)
+        super().__init__(estimates, vacuous, {"logsumexp": without_keys}, interval=interval)
         self.without_keys = without_keys
         self.poisoned = poisoned
         self.drowned = drowned
 
 
-def owed_of_merged(
+def expected_of_merged(
     outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: MergeBound, run: int
-) -> Owed:
+) -> Expected:
     """Return the expected outputs of two merged parts under declared conventions, as `Family` has it."""
     declared = dict(outputs)
     under: list[str] = []
@@ -63,7 +63,7 @@ def owed_of_merged(
     if conventions["masked_nonfinite"] == "propagates" and bound.poisoned.any():
         left_open = left_open | bound.poisoned
         under.append("masked_nonfinite=propagates")
-    return Owed(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
+    return Expected(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
 
 
 def declared_logarithms(logarithms: NDArray[Any], conventions: Mapping[str, str]) -> NDArray[Any]:

@@ -65,7 +65,7 @@ class BackwardBound(Tolerance):
             estimates,
             {name: partial(self._says_nothing, name, half) for name, half in ranges.items()},
             {} if forward.fully_masked is None else self.made_of(forward.fully_masked),
-            unowed=self._unowed(),
+            unspecified=self._unspecified(),
         )
 
     def of_queries(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
@@ -115,7 +115,7 @@ class BackwardBound(Tolerance):
         queries = queries & scores.counted[..., 0]
         return self.made_of(queries) if queries.any() else {}
 
-    def _unowed(self) -> dict[str, NDArray[np.bool_]]:
+    def _unspecified(self) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, elements left open: rows that do not count, and all that a sum's order decides."""
         padding, not_finite = self._gradients.scores.forward.keys.padding, self._not_finite
         found = {} if padding is None else self.of_queries(padding)

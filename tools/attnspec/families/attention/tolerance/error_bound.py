@@ -22,10 +22,10 @@ from attnspec.bounds.estimates import (
     says_nothing_of_share,
     settled,
     share_error,
-    share_reach,
+    share_interval,
     summation_error,
 )
-from attnspec.bounds.tolerance import Estimate, Reach
+from attnspec.bounds.tolerance import Estimate, Interval
 from attnspec.families.attention.steps.attendance import Attendance, attendance, range_of_live_values
 from attnspec.families.attention.steps.nonfinite import special_scores
 from attnspec.families.attention.steps.rounding_cells import Norms, coherent_norms
@@ -126,10 +126,10 @@ class AttentionTolerance:
         return says_nothing_of_share(self.weights)
 
     @property
-    def reach_of_weights(self) -> Reach:
+    def reach_of_weights(self) -> Interval:
         """Between which numbers every weight lies."""
         softmax = self.softmax
-        return share_reach(self.weights, softmax.drift, softmax.logarithm, self.precision)
+        return share_interval(self.weights, softmax.drift, softmax.logarithm, self.precision)
 
     @cached_property
     def logsumexp(self) -> Estimate:
@@ -185,13 +185,13 @@ class AttentionTolerance:
         return (width > 0) & (2 * self.output.error > width)
 
     @property
-    def reach(self) -> Reach:
+    def interval(self) -> Interval:
         """Interval of every element of the output, whatever the weights came to.
 
         An average lies between the least and the greatest of the live values, but for the roundings of the average.
         """
         (lowest, highest), beyond = self._live_values, self.beyond
-        return Reach(lowest - beyond, highest + beyond)
+        return Interval(lowest - beyond, highest + beyond)
 
     @cached_property
     def beyond(self) -> NDArray[Any]:

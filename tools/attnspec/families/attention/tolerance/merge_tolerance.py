@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.estimates import INNER, exactly, exponent_error
-from attnspec.bounds.tolerance import Estimate, Reach, identity
+from attnspec.bounds.tolerance import Estimate, Interval, identity
 from attnspec.families.attention.steps.merging import MergeBound
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *,
     return MergeBound(
         {"output": lambda: parts.output, "logsumexp": lambda: parts.logsumexp},
         {"output": lambda: parts.vacuous},
-        reach={"output": partial(identity, parts.reach)},
+        interval={"output": partial(identity, parts.interval)},
         without_keys=~(parts.live[..., 0] | parts.live[..., 1]),
         poisoned=np.any(~np.isfinite(parts.raw) & ~parts.live[..., np.newaxis], axis=-2),
         drowned=parts.drowned,
@@ -134,12 +134,12 @@ class _Parts:
         return self.both & (self._apart > 0) & (2 * self.output.error > self._apart)
 
     @cached_property
-    def reach(self) -> Reach:
+    def interval(self) -> Interval:
         """The two outputs, between which every average lies, but for the roundings of the average itself."""
         lowest, highest = self._values.min(axis=-2), self._values.max(axis=-2)
         farthest = np.maximum(np.abs(lowest), np.abs(highest))
         beyond = self._of_average(farthest, farthest, self._apart)
-        return Reach(lowest - beyond, highest + beyond)
+        return Interval(lowest - beyond, highest + beyond)
 
     @property
     def _apart(self) -> NDArray[Any]:

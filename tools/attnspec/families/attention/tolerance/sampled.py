@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.tolerance import Elsewhere, Estimate, Reach
+from attnspec.bounds.tolerance import Elsewhere, Estimate, Interval
 from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.tolerance.error_bound import attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives
@@ -55,7 +55,7 @@ class _Bounded(NamedTuple):
 
     output: Estimate
     vacuous: NDArray[np.bool_]
-    reach: Reach
+    interval: Interval
     beyond: NDArray[Any]
     logsumexp: Estimate
     shift: NDArray[Any] | None
@@ -85,13 +85,13 @@ class _SampledBound(AttentionBound):
     """Tolerances of sampled elements (N,), and between which numbers all others lie."""
 
     def __init__(self, bounded: _Lazily, question: _Question, shift: NDArray[Any] | None) -> None:
-        unowed = {name: question.padded(name) for name in question.sample}
+        unspecified = {name: question.padded(name) for name in question.sample}
         super().__init__(
             {"output": lambda: bounded.known.output, "logsumexp": lambda: bounded.known.logsumexp},
             {"output": lambda: bounded.known.vacuous},
-            reach={"output": lambda: bounded.known.reach},
+            interval={"output": lambda: bounded.known.interval},
             shift=shift,
-            unowed={name: elements for name, elements in unowed.items() if elements.any()},
+            unspecified={name: elements for name, elements in unspecified.items() if elements.any()},
         )
         self._bounded, self._question = bounded, question
 
@@ -354,12 +354,12 @@ class _Found:
             return
         places, columns = (list(each) for each in zip(*wanted, strict=True))
         self.value[places] = result.output.value[0, 0, number, columns]
-        reach, beyond = result.reach, result.beyond
+        interval, beyond = result.interval, result.beyond
         pairs = (
             (self.error, result.output.error),
             (self.vacuous, result.vacuous),
-            (self.lowest, reach.lowest),
-            (self.highest, reach.highest),
+            (self.lowest, interval.lowest),
+            (self.highest, interval.highest),
             (self.beyond, beyond),
         )
         for kept, found in pairs:
@@ -377,7 +377,7 @@ class _Found:
         return _Bounded(
             Estimate(self.value, self.error),
             self.vacuous,
-            Reach(self.lowest, self.highest),
+            Interval(self.lowest, self.highest),
             self.beyond.max(axis=-1, initial=0.0),
             Estimate(self.logsumexp, self.of_logsumexp),
             self.shift if shifted else None,

@@ -15,9 +15,9 @@ from attnspec.bounds.estimates import (
     says_nothing_of_share,
     settled,
     share_error,
-    share_reach,
+    share_interval,
 )
-from attnspec.bounds.tolerance import Estimate, Reach, Tolerance, given
+from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given
 from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
@@ -83,13 +83,13 @@ def _softmax(
             return array.reshape((*array.shape[:-2], *x.shape))
         return np.moveaxis(array, -1, axis if axis < 0 else axis - x.ndim)
 
-    def reach() -> Reach:
-        return Reach(*map(placed, share_reach(over_rows, drift, logarithm, precision)))
+    def interval() -> Interval:
+        return Interval(*map(placed, share_interval(over_rows, drift, logarithm, precision)))
 
     return Tolerance(
         given(output=Estimate(placed(shares), placed(over_rows.error))),
         {"output": lambda: placed(says_nothing_of_share(over_rows))},
-        reach={"output": reach},
+        interval={"output": interval},
     )
 
 
@@ -168,15 +168,15 @@ def _attention(
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
-        unowed=_unowed(result),
-        reach={"output": lambda: result.reach, "weights": lambda: result.reach_of_weights},
+        unspecified=_unspecified(result),
+        interval={"output": lambda: result.interval, "weights": lambda: result.reach_of_weights},
         overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
         beyond_dequantized=lambda: _of_queries(result, meeting(np.inf if quantized is None else quantized.largest)),
     )
 
 
-def _unowed(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+def _unspecified(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     """Return elements left open: queries that do not count, those whose scores all are minus infinity, 0 beside NaN.
 
     Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
@@ -240,9 +240,9 @@ def _context_vector(
             "context": lambda: result.vacuous[..., 0, 0, 0, :],
             "weights": lambda: result.vacuous_weights[..., 0, 0, 0, :],
         },
-        reach={
-            "context": lambda: Reach(*(bound[..., 0, 0, 0, :] for bound in result.reach)),
-            "weights": lambda: Reach(*(bound[..., 0, 0, 0, :] for bound in result.reach_of_weights)),
+        interval={
+            "context": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval)),
+            "weights": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.reach_of_weights)),
         },
         overflowed=lambda run: _of_one_query(result, run),
     )
@@ -280,7 +280,7 @@ def _single_head(
         **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
     vacuous = {"weights": lambda: result.vacuous_weights[..., 0, 0, :, :]}
-    reach = {"weights": lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach_of_weights))}
+    interval = {"weights": lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.reach_of_weights))}
     width = result.value.value.shape[-1]
     if "w_output" in inputs:
         weight = exactly(inputs["w_output"])
@@ -290,14 +290,14 @@ def _single_head(
         )
     else:
         vacuous["output"] = lambda: result.vacuous[..., 0, 0, :, :]
-        reach["output"] = lambda: Reach(*(bound[..., 0, 0, :, :] for bound in result.reach))
+        interval["output"] = lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.interval))
 
     def overflowed(run: int) -> dict[str, NDArray[np.bool_]]:
         rows = result.overflows(run)[0, 0, :, None]
         over_keys = np.broadcast_to(rows, result.keys.attendable.shape[-2:])
         return {"output": np.broadcast_to(rows, (rows.size, width)), "weights": over_keys, "scores": over_keys}
 
-    return AttentionBound(estimates, vacuous, reach=reach, overflowed=overflowed)
+    return AttentionBound(estimates, vacuous, interval=interval, overflowed=overflowed)
 
 
 def _of_one_head(estimate: Estimate) -> Estimate:
@@ -355,8 +355,8 @@ def _multi_head(
         without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
         reached=reached,
-        unowed=_unowed_weights(result),
-        reach={"weights": lambda: result.reach_of_weights},
+        unspecified=_unowed_weights(result),
+        interval={"weights": lambda: result.reach_of_weights},
         overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
     )
 

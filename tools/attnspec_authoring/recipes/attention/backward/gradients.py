@@ -67,7 +67,7 @@ def gradients(
 ) -> AuthoredCase:
     """Make a case of the backward pass, from what ``attention`` takes for one of the forward pass.
 
-    The name goes without the profile and clauses without the short name; outputs are stored beside those that are owed.
+    The name goes without the profile and clauses without the short name; outputs are stored beside the expected ones.
     """
     case_id = f"{PROFILE}/{name}"
     arguments, inputs = drawn_by(case_id, arguments), drawn(case_id, sizes)
@@ -80,7 +80,7 @@ def gradients(
         require_exact(array, dtypes, named=f"{case_id}, {tensor}")
     if depends_on_alignment(inputs, attributes) != ("causal_alignment" in attributes):
         raise RecipeError(f"{case_id}: state causal_alignment exactly where top_left and bottom_right differ.")
-    stored = (*BACKWARD.owed(inputs), *outputs)
+    stored = (*BACKWARD.required(inputs), *outputs)
     given = {*inputs, *derived}
     named = (
         *(f"{BACKWARD.short_name}.{clause}" for clause in (clauses.split() if isinstance(clauses, str) else clauses)),
@@ -147,7 +147,7 @@ def clauses_of(
 
 
 def conventions(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], given: set[str]) -> tuple[str, ...]:
-    """Name the conventions on which a case depends: by what is owed, and by how the logsumexp is handed over."""
+    """Name the conventions on which a case depends: by what is expected, and by how the logsumexp is handed over."""
     seen = attendance(inputs, attributes)
     has_keys = seen.attended.shape[-1] > 0
     dead = bool(seen.dead.any()) and "sinks" not in inputs

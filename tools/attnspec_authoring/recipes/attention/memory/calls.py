@@ -4,7 +4,7 @@ Code that takes inputs that are the same object for self-attention, or that scal
 and nowhere else.
 
 Who keeps a mask, a bias or a plan between calls, under a key that forgets what moves queries, gives an output that
-changes and is wrong. What the changed call owes says the reference.
+changes and is wrong. What is expected of the changed call says the reference.
 """
 
 from __future__ import annotations

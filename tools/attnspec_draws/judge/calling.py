@@ -13,7 +13,7 @@ from attnspec.validation import measured_of
 from attnspec_draws import draw
 from attnspec_draws.generators import REVERSED
 from attnspec_draws.judge.certificate import certificate
-from attnspec_draws.judge.questions import asked_again, smaller
+from attnspec_draws.judge.questions import requested_again, smaller
 from attnspec_draws.judge.recognising import recognised
 from attnspec_draws.judge.tally import Tally, tally_of
 from attnspec_draws.judge.telling_apart import answering_of, distinguish
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.candidate import Conditions
     from attnspec_draws.judge.certificate import Certificate
     from attnspec_draws.judge.questions import Question
-    from attnspec_draws.judge.telling_apart import DrawTold
+    from attnspec_draws.judge.telling_apart import DrawReported
 
 VARIANTS = (0, 1, REVERSED)
 """Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""
@@ -47,7 +47,7 @@ Follower = Callable[[str], None]
 """Receiver of a judgement's progress, in a few words."""
 
 
-class Asking:
+class Calling:
     """Calls made to a candidate so far, and their outcome; `follow` receives the progress.
 
     The seed is the word that all is drawn by, the conventions those that answers are graded by.
@@ -71,7 +71,7 @@ class Asking:
         self.results: list[Result] = []
         self._tricks: Counter[str] = Counter()
         self._wrong = 0
-        self._told: dict[tuple[str, str], list[DrawTold]] = {}
+        self._reported: dict[tuple[str, str], list[DrawReported]] = {}
         self._before: dict[tuple[str, str], Mapping[str, NDArray[Any]]] = {}
         self._too_large: set[str] = set()
         self._seconds = 0.0
@@ -91,7 +91,7 @@ class Asking:
         large = [question for question in every if question.recipe.limits.sample]
         for question in reversed(large):
             if not self.stopped:
-                self._ask([asked_again(question, self.seed)], question, is_first=False)
+                self._ask([requested_again(question, self.seed)], question, is_first=False)
         if wrong is not None:
             # Small answers are explained soonest, and of a large one a sample alone is kept.
             for question in smaller(wrong):
@@ -152,7 +152,7 @@ class Asking:
         except ValueError:
             self._too_large.add(question.shape.text)
             return
-        self._told.setdefault(about, []).append(distinguish(run, self._before.get(about), answering=answering))
+        self._reported.setdefault(about, []).append(distinguish(run, self._before.get(about), answering=answering))
         self._before[about] = answering.call.right
 
     @property
@@ -163,7 +163,7 @@ class Asking:
     @property
     def certificates(self) -> tuple[Certificate, ...]:
         """Certify the draws at the shapes, for each operation and dtype."""
-        return tuple(certificate(*about, told) for about, told in self._told.items())
+        return tuple(certificate(*about, reported) for about, reported in self._reported.items())
 
     def tally(self, where: str) -> Tally:
         """Count the outcomes of the draws at a shape, or beside it."""
