@@ -72,7 +72,7 @@ def test_a_failure_is_told_shortly_and_what_failures_share_once_at_the_end(run):
     result.stdout.fnmatch_lines(
         [
             f"_* {ROWS}?float64? _*",
-            "output?*? is *; expected * within * (the error is",
+            "output?*? is *; expected * within * (the error*",
             "Softmax of a 3x4 array along each row",
             "*it is softmax.*: The *",
             f"Debug it: pytest --attnspec=wrong.py 'attnspec/documents::{ROWS}?float64?' --pdb",
