@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.base.errors import UsageError
-from attnspec.contract import CLAUSES_IN_PLACE, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
+from attnspec.contract import CLAUSES_INSTEAD, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
 
 def clause_in(clause: str, layout: str | None) -> str:
     """Return the clause that says in a layout what one says of arguments that the layout lacks; else the same one."""
-    return CLAUSES_IN_PLACE.get(name_of(layout) or "", {}).get(clause, clause)
+    return CLAUSES_INSTEAD.get(name_of(layout) or "", {}).get(clause, clause)
 
 
 @cache
