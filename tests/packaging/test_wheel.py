@@ -130,8 +130,8 @@ def test_the_wheel_holds_every_module_and_says_that_they_are_typed(contents) -> 
     }
     assert {name for name in contents if name.endswith(".py")} == modules
     assert {f"{package}/py.typed" for package in PACKAGES} <= contents.keys()
-    texts = (ROOT / "reference_impl" / "attnspec_mistakes").rglob("*.json")
-    assert {path.relative_to(ROOT / "reference_impl").as_posix() for path in texts} <= contents.keys()
+    for package, code_root in PACKAGES.items():
+        assert {path.relative_to(code_root).as_posix() for path in (code_root / package).rglob("*.json")} <= {*contents}
 
 
 def test_the_metadata_names_licence_python_and_program(contents) -> None:

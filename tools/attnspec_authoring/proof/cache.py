@@ -159,7 +159,8 @@ def _state_of_code() -> tuple[tuple[int, int], ...]:
 
 @cache
 def _files_of(folder: Path) -> tuple[Path, ...]:
-    return tuple(sorted(folder.rglob("*.py")))
+    # The contract is data, and decides as code does.
+    return tuple(sorted((*folder.rglob("*.py"), *folder.glob("contract/*.json"))))
 
 
 @cache
