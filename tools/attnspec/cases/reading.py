@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import FixtureError, UsageError
-from attnspec.base.locations import GOLDEN_FOLDER, SCHEMA_FOLDER
+from attnspec.base.files import GOLDEN_FOLDER, SCHEMA_FOLDER
 from attnspec.cases.bundles import SUFFIX, bundled_file, bundled_ids
 from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, case_from_json

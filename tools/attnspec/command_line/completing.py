@@ -90,7 +90,7 @@ def _operations() -> Iterable[str]:
 
 
 def _cases() -> Iterable[str]:
-    from attnspec.base.locations import GOLDEN_FOLDER
+    from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.cases import read_index
 
     return read_index(GOLDEN_FOLDER)

@@ -170,7 +170,7 @@ def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int
 
 
 def _write(path: Path, text: str) -> None:
-    from attnspec.base.replacing import replace_file
+    from attnspec.base.files import replace_file
 
     try:
         replace_file(path, text)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
-from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS, capabilities
+from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.contract.conventions import check as check_conventions
+from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
@@ -280,7 +281,7 @@ def _without(declared: object, adapter: str) -> tuple[str, ...]:
             f'("{next(iter(CAPABILITIES))}",).'
         )
     words = tuple(str(word) for word in cast("Iterable[object]", declared))
-    capabilities.check(words, said_by=adapter)
+    check_capabilities(words, said_by=adapter)
     return words
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import ml_dtypes
 import numpy as np
 
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec_authoring.proof.subjects import remembers, subjects
 from attnspec_controls import Control

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attnspec.base.errors import RecipeError, UsageError
-from attnspec.base.locations import GOLDEN_FOLDER
-from attnspec.base.replacing import UNFINISHED, replace_file
+from attnspec.base.files import GOLDEN_FOLDER, UNFINISHED, replace_file
 from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
 from attnspec.contract import ON_REQUEST
 from attnspec_authoring.recipes import authored_cases, sampled_cases
