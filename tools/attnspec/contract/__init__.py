@@ -35,24 +35,24 @@ def _of_all(table: str) -> dict[str, Any]:
 
 def _convention(name: str, document: dict[str, Any]) -> Convention:
     settles = Settles[document.get("settles", Settles.RESULTS.name)]
-    return Convention(name, **{**document, "choices": tuple(document["choices"]), "settles": settles})
+    fields: dict[str, Any] = document | {"choices": tuple(document["choices"]), "settles": settles}
+    return Convention(name, **fields)
 
 
-def _input(document: dict[str, Any]) -> Input:
-    return Input(**{**document, "axes": tuple(document.get("axes", ()))})
+def _tensor(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"axes": tuple(document.get("axes", ()))}
 
 
 def _operation(family: str, document: dict[str, Any]) -> Operation:
     required = dict.fromkeys(document.get("required_attributes", ()), REQUIRED)
-    gives = ({**output, "axes": tuple(output.get("axes", ()))} for output in document["gives"])
     return Operation(
         document["name"],
         document.get("short_name", document["name"]),
         family,
         sentence=document["sentence"],
-        takes=tuple(map(_input, document.get("takes", ()))),
+        takes=tuple(Input(**_tensor(tensor)) for tensor in document.get("takes", ())),
         attributes=required | document.get("attributes", {}),
-        gives=tuple(Output(**output) for output in gives),
+        gives=tuple(Output(**_tensor(tensor)) for tensor in document["gives"]),
         steps=tuple(document.get("steps", ())),
         conventions=tuple(document["conventions"]),
         may_fuse=document.get("may_fuse", False),
@@ -64,7 +64,7 @@ def _in_layout(document: dict[str, Any]) -> Operation:
     """Return an operation as it is in a layout: tensors that it has there, too, are given by their names alone."""
     usual = OPERATIONS[document["name"]]
     tensors = {tensor.name: tensor for tensor in usual.takes}
-    takes = tuple(tensors[each] if isinstance(each, str) else _input(each) for each in document["takes"])
+    takes = tuple(tensors[each] if isinstance(each, str) else Input(**_tensor(each)) for each in document["takes"])
     gives = tuple(usual.by_name[name] for name in document["gives"])
     return replace(usual, takes=takes, gives=gives, steps=tuple(document["steps"]))
 

@@ -121,9 +121,9 @@ class InProcessImplementation:
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # from now on only the implementation may hold an array
         if isinstance(answer, Outputs):
-            held = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
+            now = given if self._tensors is None else {name: self._tensors.array(each) for name, each in given.items()}
             changed = (
-                *(name for name, array in held.items() if fingerprint(array) != pristine[name]),
+                *(name for name, array in now.items() if fingerprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
