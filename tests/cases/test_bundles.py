@@ -7,7 +7,7 @@ import pytest
 
 from attnspec.base.errors import FixtureError
 from attnspec.cases import file_content, load_suite, read_index
-from attnspec.cases.bundles import SUFFIX
+from attnspec.cases.json_files import SUFFIX
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -1,32 +1,34 @@
 """Cases: the record, the file, reading with trust or checks, and selecting."""
 
-from attnspec.cases.canonical import canonical_json
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json
+from attnspec.cases.json_files import canonical_json, file_content
 from attnspec.cases.reading import (
     INDEX,
     RECORDS,
     RELEASED,
     RETIRED,
     SMOKE,
-    Suite,
     check_against_schema,
     check_file,
-    check_profile,
-    file_content,
-    load_suite,
-    near,
     read_index,
     schema_validator,
+    suite_digest,
+)
+from attnspec.cases.selecting import (
+    Suite,
+    check_profile,
+    is_random,
+    load_selected,
+    load_suite,
+    near,
+    random_case,
     select_ids,
     smoke_text,
-    suite_digest,
     suite_of,
+    suite_of_random,
 )
-from attnspec.cases.selecting import is_random, load_selected, random_case, suite_of_random
 from attnspec.cases.tensor_json import (
-    Generated,
     Inputs,
-    Rise,
     generated_of,
     in_run_dtype,
     shapes_of,
@@ -43,10 +45,8 @@ __all__ = [
     "SMOKE",
     "Case",
     "ChangedArgument",
-    "Generated",
     "Inputs",
     "Rejection",
-    "Rise",
     "Suite",
     "attributes_in",
     "canonical_json",

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.cases.tensor_json import Generated, Inputs, generated_from_json, generated_of, shapes_of, tensor_from_json
+from attnspec.cases.tensor_json import Inputs, generated_of, shapes_of, tensor_from_json
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from attnspec.cases.generator import Generated
 
 FORMAT = 1
 """Version of the case format that this harness reads and writes."""
@@ -29,7 +31,7 @@ class Rejection(NamedTuple):
 
 
 class ChangedArgument(NamedTuple):
-    """The argument with which a case is asked once more, changed alone; the first output must then change, too.
+    """The argument with which a case is run once more, changed alone; the first output must then change, too.
 
     It shows results that are kept under a key that leaves an argument out. No fixture holds the new outputs: the change
     must be so large that no right output can stay the same in any dtype of the case. One at most, so that the call
@@ -80,13 +82,13 @@ class Case(NamedTuple):
     properties
         For a case that is graded by properties.
     changed_argument
-        The argument with which it is asked once more, changed alone; None for most cases.
+        The argument with which it is run once more, changed alone; None for most cases.
     conventions
         Names of the conventions to which the certified values are sensitive.
     printed
         The numbers that the source document printed, as in the file.
     thinned
-        Output name to the whole shape of an output that is held as its sampled elements alone, here and in all that
+        Output name to the whole shape of an output that is kept as its sampled elements alone, here and in all that
         follows: all outputs of a case with generated inputs, which would fill the memory.
     is_certified
         Whether the expected values are exact results, rounded; those of a random case are the reference's in float64,
@@ -200,6 +202,8 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
 
 def _generated_inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Inputs:
     """Read inputs of which some are generated, without drawing them."""
+    from attnspec.cases.generator import generated_from_json
+
     given = {name: tensor for name, tensor in tensors.items() if "generator" not in tensor}
     arrays = _tensors(given, "/inputs", {}, vouched=vouched)
     generated: dict[str, Generated] = {}

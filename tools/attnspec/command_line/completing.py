@@ -41,7 +41,7 @@ def let_complete(command: click.Command) -> None:
 
 
 def _profiles() -> Iterable[str]:
-    from attnspec.cases.reading import SMOKE_PROFILE
+    from attnspec.cases.selecting import SMOKE_PROFILE
     from attnspec.contract import PROFILES
 
     return (*PROFILES, SMOKE_PROFILE)
