@@ -44,7 +44,7 @@ class MissingDependencyError(AttnspecError):
 
 
 class Terminated(KeyboardInterrupt):
-    """The signal, by its `number`, that asked this process to end."""
+    """The signal, by its `number`, that ends this process."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

@@ -64,8 +64,8 @@ def _ids_of_files(folder: Path) -> list[str]:
     """Return the id of every case file below a folder; by plain strings, because there are many."""
     found: list[str] = []
     for parent, folders, names in os.walk(folder):
-        place = os.path.relpath(parent, folder).replace(os.sep, "/")
-        prefix = "" if place == "." else f"{place}/"
+        path = os.path.relpath(parent, folder).replace(os.sep, "/")
+        prefix = "" if path == "." else f"{path}/"
         for name in (*folders, *names):
             if name.endswith(".json") and not name.startswith(".") and prefix + name not in RECORDS:
                 found.append(prefix + name.removesuffix(".json"))

@@ -46,7 +46,7 @@ def load_suite(
 ) -> Suite:
     """Read the cases of a golden folder (None: the shipped one), by profile and shell pattern; all if these are empty.
 
-    Those run on request alone are left out unless asked for, or `whole`. Raises `FixtureError`, naming file and JSON
+    Those run on request alone are left out unless requested, or `whole`. Raises `FixtureError`, naming file and JSON
     pointer, for damage, and `UsageError` for an unknown profile or a pattern without a match.
     """
     folder = GOLDEN_FOLDER if folder is None else folder
@@ -54,8 +54,8 @@ def load_suite(
     smoke = read_smoke_ids(folder, entries) if SMOKE_PROFILE in profiles else ()
     ids = select_ids(entries, profiles=profiles, select=select, smoke=smoke)
     # Some cases are run on request alone: where their profile is named, or a pattern begins with it.
-    asked = {*profiles, *(pattern.partition("/")[0] for pattern in select)}
-    absent = tuple(f"{profile}/" for profile in ON_REQUEST if profile not in asked)
+    requested = {*profiles, *(pattern.partition("/")[0] for pattern in select)}
+    absent = tuple(f"{profile}/" for profile in ON_REQUEST if profile not in requested)
     if absent and not whole:
         ids = tuple(case_id for case_id in ids if not case_id.startswith(absent))
     cases = {case_id: read_case(folder, case_id, entries[case_id]) for case_id in ids}
@@ -66,7 +66,7 @@ def load_suite(
         counterpart = case.rejects.counterpart
         if counterpart not in entries:
             raise FixtureError(
-                f"{folder / case.id}.json names the twin {counterpart!r} at /rejects/twin, but there is no such case."
+                f"{folder / case.id}.json names the valid counterpart {counterpart!r} at /rejects/twin, but there is no such case."
             )
         counterparts[counterpart] = read_case(folder, counterpart, entries[counterpart])
     return Suite(folder, suite_digest(entries), cases, counterparts)
@@ -95,8 +95,8 @@ def is_random(text: str) -> bool:
 
 def random_case(text: str) -> Case:
     """Return the random case that a text names; raise `UsageError`, quoting the text, if it names none."""
-    (place,) = (place for beginning, place in RANDOM_CASES.items() if text.startswith(beginning))
-    return loaded(place)(text)
+    (path,) = (path for beginning, path in RANDOM_CASES.items() if text.startswith(beginning))
+    return loaded(path)(text)
 
 
 def suite_of_random(cases: Iterable[Case]) -> Suite:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
-class AskedLayout(NamedTuple):
-    """A layout that was asked for, and its settings: the numbers as they were written, empty for a word alone."""
+class RequestedLayout(NamedTuple):
+    """A layout that was requested, and its settings: the numbers as they were written, empty for a word alone."""
 
     name: str
     settings: Mapping[str, str]
 
 
-def read_layout(word: str) -> AskedLayout:
+def read_layout(word: str) -> RequestedLayout:
     """Read a layout, a name alone or with settings behind a colon; raise `UsageError` where there is no such one."""
     name, colon, rest = word.partition(":")
     if name not in LAYOUTS:
@@ -43,7 +43,7 @@ def read_layout(word: str) -> AskedLayout:
         if equals and not _NUMBER.fullmatch(number):
             raise UsageError(f"The layout {name} with {written.strip()}: give a whole number of at least 1.")
         settings[setting] = number
-    return AskedLayout(name, settings)
+    return RequestedLayout(name, settings)
 
 
 def with_setting(word: str | None, setting: str) -> str:
@@ -58,7 +58,7 @@ def with_setting(word: str | None, setting: str) -> str:
 
 
 def name_of(word: str | None) -> str | None:
-    """Return the name of a layout that was asked for; None for the contract's own."""
+    """Return the name of a layout that was requested; None for the contract's own."""
     return None if word is None else word.partition(":")[0]
 
 
