@@ -66,7 +66,8 @@ def load_suite(
         counterpart = case.rejects.counterpart
         if counterpart not in entries:
             raise FixtureError(
-                f"{folder / case.id}.json names the valid counterpart {counterpart!r} at /rejects/twin, but there is no such case."
+                f"{folder / case.id}.json names the valid counterpart {counterpart!r} at /rejects/twin, "
+                "but there is no such case."
             )
         counterparts[counterpart] = read_case(folder, counterpart, entries[counterpart])
     return Suite(folder, suite_digest(entries), cases, counterparts)

@@ -64,7 +64,7 @@ class Malformed(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The implementation's process ended during the case, or before it and could not be restarted (not `was_requested`)."""
+    """The process ended during the case, or before it and could not be restarted (not `was_requested`)."""
 
     message: str
     was_requested: bool = True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.probed_call import Finding, part
+from attnspec_probes.attention.clauses_of_laws import Finding, part
 from attnspec_probes.attention.single_laws.attended_laws import (
     above_threshold,
     attended_in,
@@ -17,19 +17,19 @@ from attnspec_probes.attention.single_laws.attended_laws import (
     refined,
     threshold,
 )
-from attnspec_probes.attention.single_laws.read_weights import read
-from attnspec_probes.attention.single_laws.resizing import resized
+from attnspec_probes.attention.single_laws.probe import read, resized
 from attnspec_probes.attention.single_laws.total_laws import fill_laws
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.attended_laws import AttendedLaw
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
+
 
 _KINDS = {
     "position": "offset",
@@ -127,3 +127,42 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     parameters = {"constraint": law.constraint, **law.parameters}
     kind = _KINDS.get(law.constraint, law.constraint)
     return Finding(kind, named, f"{_WORDS[law.constraint]}: {law.change}.", parameters, output)
+
+
+_PLACED: dict[str, Callable[[Probe], Probe]] = {
+    "is_causal": lambda bare: bare.said(is_causal=True),
+    "window": lambda bare: bare.said(window=[1, 1]),
+    "alibi_slopes": lambda bare: bare.given(alibi_slopes=np.linspace(0.5, 1.0, bare.shape[1])),
+}
+"""Arguments that positions decide, each to the function that adds it to a call without any."""
+
+
+_MOVING = {"past_key", "causal_alignment"}
+"""Arguments that move queries."""
+
+
+def is_general(probe: Probe, calling: Calling, dtype: str) -> bool | None:
+    """Return whether a minimal failing call fails, too, with another argument instead of its one that positions decide.
+
+    None where it has none or several of them.
+    """
+    needed = [name for name in _PLACED if name in probe.arguments]
+    if len(needed) != 1:
+        return None
+    bare = probe.without(needed[0])
+    others = [place(bare) for name, place in _PLACED.items() if name != needed[0]]
+    return any(other.fails(calling, dtype) for other in others if other.live.any())
+
+
+def from_placing(probe: Probe, calling: Calling, dtype: str) -> Finding | None:
+    """Return for what queries stand wrongly; None where it is not about positions."""
+    general = is_general(probe, calling, dtype) if _MOVING & probe.arguments else None
+    if general is None:
+        return None
+    (needed,) = (name for name in _PLACED if name in probe.arguments)
+    given = ", ".join(sorted(probe.arguments - {needed}))
+    if general:
+        reported = f"Queries stand wrongly with {given}, whatever their position is for."
+        return Finding("position", (clauses.of_alignment(probe),), reported)
+    reported = f"It goes wrong with {needed} and {given}; what else positions place is right."
+    return Finding("position", clauses.of_placed(needed, probe), reported)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import clause
-from attnspec_probes.attention.from_keys import from_threshold
-from attnspec_probes.attention.from_placing import is_general
+from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
+from attnspec_probes.attention.from_keys import from_threshold, is_general
 from attnspec_probes.attention.from_scale import from_scale
-from attnspec_probes.attention.probed_call import Finding, in_words
 from attnspec_probes.attention.single_laws.alibi_laws import alibi_laws
 from attnspec_probes.attention.single_laws.attended_laws import constraints_of, together
 from attnspec_probes.attention.single_laws.logit_laws import logit_laws, logits_are_right, rows_of
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.alibi_laws import AlibiLaw
     from attnspec_probes.attention.single_laws.logit_laws import LogitLaw, Rows
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _NO_FACTOR = 1e-9
 """A mask of numbers that has no more effect than this is not added."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import clause
-from attnspec_probes.attention.probed_call import Finding
+from attnspec_probes.attention.clauses_of_laws import Finding, clause
 from attnspec_probes.attention.single_laws.logit_laws import logit_laws, rows_of
-from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.probe import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,12 +10,19 @@ import numpy as np
 from attnspec.families.attention.steps.quantized import is_quantized
 from attnspec.runner.law import Law
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.from_placing import from_placing
+from attnspec_probes.attention.clauses_of_laws import ARGUMENTS, UNREAD, Finding, part
+from attnspec_probes.attention.from_keys import from_placing
 from attnspec_probes.attention.looking import look
-from attnspec_probes.attention.probed_call import ARGUMENTS, UNREAD, Finding, part
-from attnspec_probes.attention.single_laws.memory_laws import follows_earlier_calls, requested_again
 from attnspec_probes.attention.single_laws.probe import OPERATION
-from attnspec_probes.attention.single_laws.reducing import Start, passes, probe_of, reduced, starts
+from attnspec_probes.attention.single_laws.reducing import (
+    Start,
+    follows_earlier_calls,
+    passes,
+    probe_of,
+    reduced,
+    requested_again,
+    starts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

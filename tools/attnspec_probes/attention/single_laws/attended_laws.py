@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.steps.attendance import positions
-from attnspec_probes.attention.single_laws.probe import Probe
-from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.probe import Probe, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Reading
 
 _NO_WEIGHT = 1e-13
 """A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""

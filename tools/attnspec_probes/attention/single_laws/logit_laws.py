@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 RESIDUALS = {"float64": 1e-8, "float32": 3e-4}
 """Residuals that a law may leave of the logits: logarithms of weights that are exact to some thousand roundings."""

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _ERRORS = {"float64": 1e-7, "float32": 1e-3}
 """Relative error up to which masses of several rows are the same: a mass is a difference of sums that are close."""
