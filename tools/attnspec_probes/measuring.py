@@ -95,14 +95,14 @@ def measured(
     wrong = sorted({result.case.operation for result in results if result.status in ("fail", "error")})
     laws: list[Law] = []
     calls = 0
-    for place, operation in enumerate(wrong):
+    for index, operation in enumerate(wrong):
         laws_of = _LAWS.get(OPERATIONS[operation].family)
         if laws_of is None:
             continue
         own = [result for result in results if result.case.operation == operation]
         # Probes never take longer than the cases did.
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
-        calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
+        calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - index), seconds)
         try:
             for measured_law in loaded(laws_of)(calling, own):
                 law = _in_plain_values(measured_law)

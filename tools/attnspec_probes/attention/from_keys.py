@@ -1,4 +1,4 @@
-"""Findings about the keys that were attended, and those of which a share was kept."""
+"""Findings about the keys that were attended, those of which a share was kept, and where queries stand."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     def output(of: Probe) -> NDArray[Any] | None:
         attended = law.attended(of)
         logits = of.logits if law.adds_mask else of.logits - of.mask
-        return None if attended is None else of.output_of(of.weights_of(logits, attended))
+        return None if attended is None else of.output_by(logits, attended)
 
     # Where it is said how far a bound is off, it is the position that is.
     is_placed = law.constraint in ("causal", "position") and law.parameters
@@ -150,7 +150,7 @@ def is_general(probe: Probe, calling: Calling, dtype: str) -> bool | None:
     if len(needed) != 1:
         return None
     bare = probe.without(needed[0])
-    others = [place(bare) for name, place in _PLACED.items() if name != needed[0]]
+    others = [added(bare) for name, added in _PLACED.items() if name != needed[0]]
     return any(other.fails(calling, dtype) for other in others if other.live.any())
 
 
@@ -164,5 +164,5 @@ def from_placing(probe: Probe, calling: Calling, dtype: str) -> Finding | None:
     if general:
         reported = f"Queries stand wrongly with {given}, whatever their position is for."
         return Finding("position", (clauses.of_alignment(probe),), reported)
-    reported = f"It goes wrong with {needed} and {given}; what else positions place is right."
+    reported = f"It goes wrong with {needed} and {given}; what else positions decide is right."
     return Finding("position", clauses.of_placed(needed, probe), reported)

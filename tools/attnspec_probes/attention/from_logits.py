@@ -80,7 +80,7 @@ def _by_distance(law: AlibiLaw, *, for_all: bool) -> Callable[[Probe], NDArray[A
 
     def output(of: Probe) -> NDArray[Any]:
         attended = together(of, constraints_of(of, law.at(of))) if for_all else of.placing.attendable
-        return of.output_of(of.weights_of(of.capped(of.scores) + of.mask + law.bias(of), attended))
+        return of.output_by(of.capped(of.scores) + of.mask + law.bias(of), attended)
 
     return output
 
@@ -91,7 +91,7 @@ def _of_law(law: LogitLaw, probe: Probe) -> Finding:
         _clauses_of(law, probe),
         f"Logits are other ones: {law.name}{in_words(law.parameters)}.",
         dict(law.parameters),
-        lambda of: of.output_of(of.weights_of(law.logits(of), of.placing.attendable)),
+        lambda of: of.output_by(law.logits(of)),
     )
 
 

@@ -176,11 +176,7 @@ def _where_explicit(factor: Callable[[Probe], float]) -> Callable[[Probe], NDArr
 
 
 def _by_factor(factor: Callable[[Probe], float]) -> Callable[[Probe], NDArray[Any]]:
-    def output(of: Probe) -> NDArray[Any]:
-        logits = of.capped(of.products * factor(of)) + of.bias + of.mask
-        return of.output_of(of.weights_of(logits, of.placing.attendable))
-
-    return output
+    return lambda of: of.output_by(of.capped(of.products * factor(of)) + of.bias + of.mask)
 
 
 def _factor_of(probe: Probe, calling: Calling, dtype: str, wider: int) -> float | None:

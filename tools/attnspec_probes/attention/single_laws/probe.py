@@ -1,4 +1,4 @@
-"""A probe: a call of attention of the diagnosis's own, and its expected results, part by part."""
+"""A probe: a call of attention of the diagnosis's own, its expected results part by part, and reading the weights."""
 
 from __future__ import annotations
 
@@ -200,6 +200,15 @@ class Probe:
         """Return the output that weights give."""
         return weights @ self.value[:, self.heads]
 
+    def output_by(self, logits: NDArray[Any], attendable: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Return the output that other logits give, and other keys where they are named."""
+        return self.output_of(self.weights_of(logits, self.placing.attendable if attendable is None else attendable))
+
+    @property
+    def offsets(self) -> list[int]:
+        """How many keys something may lie off, in either direction, the fewest first."""
+        return [off for keys in range(1, self.shape[3] + 1) for off in (-keys, keys)]
+
     @property
     def is_finite(self) -> bool:
         """Whether all numbers are finite, but for minus infinity in a mask."""
@@ -267,14 +276,14 @@ def read(probe: Probe, calling: Calling, dtype: str, *, wider: int = 0) -> Readi
     marks = batch * probe.key_heads
     value = np.zeros((batch, probe.key_heads, keys, keys + marks + wider))
     value[..., :keys] = np.eye(keys)
-    for place in range(marks):
-        value[place // probe.key_heads, place % probe.key_heads, :, keys + place] = 1.0
-    asked = probe.with_values(value)
-    output = asked.ask(calling, dtype)
+    for mark in range(marks):
+        value[mark // probe.key_heads, mark % probe.key_heads, :, keys + mark] = 1.0
+    marked = probe.with_values(value)
+    output = marked.ask(calling, dtype)
     if output is None:
         return None
     sources = output[..., keys : keys + marks].reshape(batch, heads, queries, batch, probe.key_heads)
-    return Reading(asked, output[..., :keys], sources)
+    return Reading(marked, output[..., :keys], sources)
 
 
 def resized(probe: Probe, queries: int, keys: int) -> Probe:

@@ -1,4 +1,8 @@
-"""From a failing case to the plainest call that still goes wrong: one optional argument after the other is left out."""
+"""Failing cases as probes: reduced to the plainest call that still goes wrong, called again, and changed in one thing.
+
+One optional argument after the other is left out. Results may depend on what they must not, too: how an input lies in
+memory, or earlier calls.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +68,7 @@ def starts(results: Sequence[Result]) -> list[Start]:
 
 
 def passes(results: Sequence[Result]) -> list[Start]:
-    """Return the passing cases that can be held against a law, the plainest first."""
+    """Return the passing cases that can be compared with a law, the plainest first."""
     return _ordered([result for result in results if result.status == "pass"])
 
 
@@ -72,7 +76,7 @@ def _ordered(results: Sequence[Result]) -> list[Start]:
     found: list[tuple[tuple[bool, int, int, str], Start]] = []
     for result in results:
         case = result.case
-        # Laws are held against numbers that are as wide as the run.
+        # Laws are compared with numbers that are as wide as the run.
         if case.operation != OPERATION or case.rejects is not None or is_quantized(case.inputs):
             continue
         products = _products(case)
@@ -123,19 +127,19 @@ def requested_again(start: Start, calling: Calling) -> bool:
     return bool(start.probe.wrong(start.probe.output_in(answer), start.dtype).any())
 
 
-def follows_earlier_calls(start: Start, calling: Calling, place: int) -> bool:
+def follows_earlier_calls(start: Start, calling: Calling, index: int) -> bool:
     """Return whether a case that fails again is right at extents never used, and wrong there once something is changed.
 
-    `place` is an index into the extents; those of other indices were used.
+    `index` is one of the extents; those of other indices were used.
     """
-    fresh = resized(start.probe, *_EXTENTS[place])
+    fresh = resized(start.probe, *_EXTENTS[index])
     if fresh.fails(calling, start.dtype):
         return False
     wrong = next((changed for changed in _changed(fresh) if changed.fails(calling, start.dtype)), None)
     if wrong is None:
         return False
     # The changed call may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
-    queries, keys = _EXTENTS[place]
+    queries, keys = _EXTENTS[index]
     return not resized(wrong, queries, keys + 1).fails(calling, start.dtype)
 
 
@@ -166,5 +170,5 @@ def _changed(probe: Probe) -> Generator[Probe]:
             yield probe.given(**{name: np.linspace(0.5, 1.0, probe.shape[1])})
     if "mask" not in inputs:
         # Every third key is excluded, of other queries other ones.
-        places = np.add.outer(np.arange(probe.shape[2]), np.arange(probe.shape[3]))
-        yield probe.given(mask=places % 3 > 0)
+        diagonals = np.add.outer(np.arange(probe.shape[2]), np.arange(probe.shape[3]))
+        yield probe.given(mask=diagonals % 3 > 0)
