@@ -154,7 +154,8 @@ def read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:
     if hashlib.sha256(content).hexdigest() == entry["sha256"] and "checked" not in entry:
         return case_from_json(json.loads(content), vouched=True)
     document = check_file(path)
-    _check_id(path, document, case_id)
+    if document["id"] != case_id:
+        raise FixtureError(f"{path} holds the id {document['id']!r} at /id; the id of a case is its path: {case_id!r}.")
     if "checked" not in entry:
         raise FixtureError(
             f"{path} is not the file that {folder / INDEX} vouches for (its SHA-256 differs): it was changed "
@@ -187,8 +188,3 @@ def _explain_stranger(folder: Path, path: Path, entries: Mapping[str, Any]) -> N
             f"{folder / document['id']}.json: an id is used once."
         )
     raise FixtureError(f"{path} is not named in {folder / INDEX}. Run `attnspec regenerate`, or remove the file.")
-
-
-def _check_id(path: Path, document: Mapping[str, Any], case_id: str) -> None:
-    if document["id"] != case_id:
-        raise FixtureError(f"{path} holds the id {document['id']!r} at /id; the id of a case is its path: {case_id!r}.")
