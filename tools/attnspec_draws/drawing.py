@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
+from attnspec.cases import Case, ChangedArgument, attributes_in
+from attnspec.cases.case import Rejection
 from attnspec.contract import OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, can_be_missing, settling

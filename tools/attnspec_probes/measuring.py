@@ -105,7 +105,10 @@ def measured(
         calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - index), seconds)
         try:
             for measured_law in loaded(laws_of)(calling, own):
-                law = _in_plain_values(measured_law)
+                # Numbers of Python's own: a journal in a file holds nothing that has to be looked up.
+                fitted = measured_law.parameters.items()
+                plain = {name: value if isinstance(value, str) else float(value) for name, value in fitted}
+                law = replace(measured_law, parameters=plain)
                 laws.append(law)
                 if found is not None:
                     found(law, calls + calling.calls)
@@ -113,9 +116,3 @@ def measured(
             pass
         calls += calling.calls
     return Measured(tuple(laws), calls)
-
-
-def _in_plain_values(law: Law) -> Law:
-    """Return a law whose numbers are Python's own: a journal in a file holds nothing that has to be looked up."""
-    plain = {name: value if isinstance(value, str) else float(value) for name, value in law.parameters.items()}
-    return replace(law, parameters=plain)

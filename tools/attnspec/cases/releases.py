@@ -11,7 +11,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from attnspec.cases import RELEASED, RETIRED, canonical_json, check_file, file_content, read_index
+from attnspec.cases import canonical_json, check_file, read_index
+from attnspec.cases.json_files import file_content
+from attnspec.cases.reading import RELEASED, RETIRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnspec.base.errors import FixtureError, UsageError
+from attnspec.base.errors import FixtureError, UsageError, did_you_mean
 from attnspec.base.extensions import RANDOM_CASES, loaded
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.case import FORMAT
@@ -140,19 +140,13 @@ def select_ids(
 def check_profile(profile: str, known: Collection[str]) -> None:
     """Raise `UsageError`, with all profiles and the one that comes near, if `profile` is not among them."""
     if profile not in known:
-        from difflib import get_close_matches
-
-        close = get_close_matches(profile, known, n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
+        hint = did_you_mean(profile, known)
         raise UsageError(f"There is no profile {profile!r}; the profiles are {', '.join(known)}.{hint}")
 
 
 def near(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean ...?" with the names that come near, or where to find them all."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, sorted(known), n=3)
-    return f" Did you mean {', '.join(close)}?" if close else " `attnspec list` shows the ids of the cases."
+    return did_you_mean(name, sorted(known), most=3) or " `attnspec list` shows the ids of the cases."
 
 
 def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ def print_version(context: click.Context, _: click.Parameter, asked: bool) -> No
     if not asked or context.resilient_parsing:
         return
     from attnspec.base.files import GOLDEN_FOLDER
-    from attnspec.cases import read_index, suite_digest
+    from attnspec.cases import read_index
+    from attnspec.cases.reading import suite_digest
     from attnspec.specification import clauses, specification_digest
 
     entries = read_index(GOLDEN_FOLDER)

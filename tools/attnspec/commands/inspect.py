@@ -183,7 +183,8 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 def check(files: tuple[Path, ...], golden: Path | None) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
     from attnspec.base.files import GOLDEN_FOLDER
-    from attnspec.cases import RECORDS, check_file, load_suite, read_index
+    from attnspec.cases import check_file, load_suite, read_index
+    from attnspec.cases.reading import RECORDS
     from attnspec.cases.releases import broken_promises
 
     whole = not files

@@ -109,7 +109,9 @@ def _run(
     write_noticed: bool,
     caching: bool,
 ) -> int:
-    from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
+    from attnspec.cases import canonical_json, load_suite
+    from attnspec.cases.reading import SMOKE
+    from attnspec.cases.selecting import smoke_text
     from attnspec.contract.dtypes import FLOAT_DTYPES
     from attnspec.specification import clauses
     from attnspec_mistakes.kill_matrix import KEPT_IN, NOTICED

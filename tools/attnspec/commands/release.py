@@ -28,7 +28,7 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     releases = authoring("releases", wanted_by="attnspec release")
     from attnspec.base.errors import UsageError
     from attnspec.base.files import GOLDEN_FOLDER, replace_file
-    from attnspec.cases import RELEASED
+    from attnspec.cases.reading import RELEASED
     from attnspec.cases.releases import broken_promises
 
     folder = golden or GOLDEN_FOLDER

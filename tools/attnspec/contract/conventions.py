@@ -10,11 +10,10 @@ an operation holds for its backward pass, too, unless that has its own.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import UsageError, did_you_mean
 from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import FLOAT_DTYPES
@@ -55,11 +54,9 @@ def check_capabilities(without: Sequence[str], *, said_by: str) -> None:
     for word in without:
         if can_be_missing(word):
             continue
-        near = get_close_matches(word, (*CAPABILITIES, *_OPTIONAL), n=1)
+        hint = did_you_mean(word, (*CAPABILITIES, *_OPTIONAL))
         raise UsageError(
-            f"{said_by} is without {word!r}, which is no capability."
-            + (f" Did you mean {near[0]}?" if near else "")
-            + " `attnspec explain capabilities` lists them."
+            f"{said_by} is without {word!r}, which is no capability.{hint} `attnspec explain capabilities` lists them."
         )
 
 

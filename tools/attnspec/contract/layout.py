@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import UsageError, did_you_mean
 from attnspec.contract import CLAUSES_INSTEAD, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ def read_layout(word: str) -> RequestedLayout:
     """Read a layout, a name alone or with settings behind a colon; raise `UsageError` where there is no such one."""
     name, colon, rest = word.partition(":")
     if name not in LAYOUTS:
-        near = difflib.get_close_matches(name.lower(), LAYOUTS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(name.lower(), LAYOUTS)
         raise UsageError(f"There is no layout {name!r}; the layouts are {', '.join(LAYOUTS)}.{hint}")
     known = LAYOUT_SETTINGS.get(name, {})
     settings: dict[str, str] = {}
@@ -70,15 +68,8 @@ def operation_in(operation: str, layout: str | None) -> Operation:
 @cache
 def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
     """Return the ids of clauses that apply in a layout (None: the contract's own), those of this layout alone first."""
-    own: list[str] = []
-    everybodys: list[str] = []
-    for clause in clauses:
-        layouts = layouts_of_clause(clause)
-        if not layouts:
-            everybodys.append(clause)
-        elif name_of(layout) in layouts:
-            own.append(clause)
-    return (*own, *everybodys) if len(own) + len(everybodys) < len(clauses) or own else clauses
+    own = (clause for clause in clauses if name_of(layout) in layouts_of_clause(clause))
+    return (*own, *(clause for clause in clauses if not layouts_of_clause(clause)))
 
 
 def clause_in(clause: str, layout: str | None) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import UsageError, did_you_mean
 from attnspec.base.extensions import loaded
 
 if TYPE_CHECKING:
@@ -81,7 +80,6 @@ def tensors_called(name: str, device: str | None, *, said_by: str) -> Tensors:
     imported; `TargetError` if it cannot use the device.
     """
     if name not in TENSORS:
-        near = get_close_matches(str(name).lower(), TENSORS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(name).lower(), TENSORS)
         raise UsageError(f"{said_by} asks for the tensors of {name!r}; there are those of {', '.join(TENSORS)}.{hint}")
     return loaded(_MAKERS[name])(device)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attnspec.contract import CLAUSES_OF_LAYOUTS
 from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
 from attnspec.specification import clauses as specified
 
@@ -69,7 +68,7 @@ def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tup
     """
     found = [clause_in(each, layout) for each in named]
     if layout is not None and not is_sure:
-        found += [each for each in _of_layouts() if name_of(layout) in layouts_of_clause(each)]
+        found += [each for each in specified() if name_of(layout) in layouts_of_clause(each)]
     return tuple(dict.fromkeys(found))
 
 
@@ -77,11 +76,6 @@ def of_unread(layout: str | None) -> str | None:
     """Return the clause about what a layout holds and nobody may read; None where it holds nothing such."""
     unread = clause("paged.unread")
     return unread if name_of(layout) in layouts_of_clause(unread) else None
-
-
-def _of_layouts() -> list[str]:
-    """Return the clauses that apply in some layouts alone."""
-    return [each for each in specified() if each.startswith(tuple(CLAUSES_OF_LAYOUTS))]
 
 
 def of_scale(probe: Probe) -> str:

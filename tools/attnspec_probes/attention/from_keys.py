@@ -31,33 +31,24 @@ if TYPE_CHECKING:
     from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 
-_KINDS = {
-    "position": "offset",
-    "causal": "offset",
-    "left": "window",
-    "right": "window",
-    "open_side": "window",
-    "mask axes": "mask",
+_WORDS = {
+    "position": ("offset", "Positions"),
+    "causal": ("offset", "Causality"),
+    "left": ("window", "The left side of the window"),
+    "right": ("window", "The right side of the window"),
+    "open_side": ("window", "The window"),
+    "mask": ("mask", "The mask"),
+    "mask axes": ("mask", "The mask"),
+    "lengths": ("lengths", "Key lengths"),
+    "keys": ("keys", "Keys"),
 }
-"""Constraint to what a law about it is called; others are called as the constraint is."""
+"""Constraint to the kind of a law about it, and to its subject in a sentence."""
 
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
 
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
-
-_WORDS = {
-    "position": "Positions",
-    "causal": "Causality",
-    "left": "The left side of the window",
-    "right": "The right side of the window",
-    "open_side": "The window",
-    "mask": "The mask",
-    "mask axes": "The mask",
-    "lengths": "Key lengths",
-    "keys": "Keys",
-}
 
 
 def from_keys(reading: Reading, calling: Calling, dtype: str) -> list[Finding]:
@@ -125,8 +116,8 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     if law.constraint == "keys" and probe.arguments:
         named = clauses.of_arguments(probe.arguments)
     parameters = {"constraint": law.constraint, **law.parameters}
-    kind = _KINDS.get(law.constraint, law.constraint)
-    return Finding(kind, named, f"{_WORDS[law.constraint]}: {law.change}.", parameters, output)
+    kind, subject = _WORDS[law.constraint]
+    return Finding(kind, named, f"{subject}: {law.change}.", parameters, output)
 
 
 _PLACED: dict[str, Callable[[Probe], Probe]] = {

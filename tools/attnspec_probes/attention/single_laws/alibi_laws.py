@@ -49,16 +49,12 @@ _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
 }
 
 
-def _further(off: int) -> Callable[[NDArray[Any], Probe], NDArray[Any]]:
-    return lambda slopes, _: np.roll(slopes, -off)
-
-
 OF_HEAD: dict[str, Callable[[NDArray[Any], Probe], NDArray[Any]]] = {
     "h": lambda slopes, _: slopes,
     "h // (Hq / Hkv)": lambda slopes, of: slopes[of.heads],
     "Hq - 1 - h": lambda slopes, _: slopes[::-1],
     "0": lambda slopes, _: np.full_like(slopes, slopes[0]),
-    **{f"h + {off}": _further(off) for off in range(1, 12)},
+    **{f"h + {off}": lambda slopes, _, off=off: np.roll(slopes, -off) for off in range(1, 12)},
     "h // (Hq / Hkv) * (Hq / Hkv)": lambda slopes, of: slopes[of.heads * (of.shape[1] // of.key_heads)],
     "h % Hkv": lambda slopes, of: slopes[np.arange(len(slopes)) % of.key_heads],
     "(h % Hkv) * (Hq / Hkv) + h // Hkv": lambda slopes, of: slopes[

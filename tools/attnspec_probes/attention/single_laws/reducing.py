@@ -62,7 +62,11 @@ class Start(NamedTuple):
 def starts(results: Sequence[Result]) -> list[Start]:
     """Return the failing cases whose output is wrong by more than rounding, or did not come, the plainest first."""
     failing = [result for result in results if result.status == "fail" and result.verdict.check in _OF_NUMBERS]
-    wrong = [start for start in _ordered(failing) if _is_wrong(start)]
+    wrong = [
+        start
+        for start in _ordered(failing)
+        if start.got.shape != start.probe.output.shape or start.probe.wrong(start.got, start.dtype).any()
+    ]
     # Where nothing but errors comes back, the arguments that a call needs for one show as much.
     return wrong or _ordered([result for result in results if result.status == "error"])
 
@@ -88,10 +92,6 @@ def _ordered(results: Sequence[Result]) -> list[Start]:
             start = Start(case.id, result.dtype, probe, case.memory_order, got)
             found.append(((not probe.is_moderate, len(probe.arguments), products, case.id), start))
     return [start for _, start in sorted(found, key=lambda entry: entry[0])]
-
-
-def _is_wrong(start: Start) -> bool:
-    return start.got.shape != start.probe.output.shape or bool(start.probe.wrong(start.got, start.dtype).any())
 
 
 def _products(case: Case) -> int:
