@@ -328,7 +328,7 @@ def _windows(probe: Probe) -> Generator[AttendedLaw]:
     for off in probe.offsets:
         wider = _by_window(lambda sides, off=off: [None if side is None else side + off for side in sides])
         given = _where_given(wider)
-        yield AttendedLaw("left", f"and the right side reach {off:+d} keys further", {"offset": off}, given)
+        yield AttendedLaw("left", f"and the right side extend {off:+d} keys further", {"offset": off}, given)
     open_at_nothing = _by_window(lambda sides: [side or None for side in sides])
     yield AttendedLaw("open_side", "a side of 0 is open", {}, open_at_nothing)
     nothing_where_open = _where_given(_by_window(lambda sides: [side or 0 for side in sides]))

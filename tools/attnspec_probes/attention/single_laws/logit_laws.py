@@ -215,7 +215,7 @@ def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
         else:
             yield LogitLaw(name, {"bound": bound}, _capped_unrequested(form, bound, beside=False))
             yield LogitLaw(
-                f"{name}, beside one that is asked for", {"bound": bound}, _capped_unrequested(form, bound, beside=True)
+                f"{name}, beside one that is requested", {"bound": bound}, _capped_unrequested(form, bound, beside=True)
             )
 
 
