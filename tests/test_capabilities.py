@@ -7,7 +7,7 @@ import attnspec
 from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import CAPABILITIES
-from attnspec.contract.capabilities import check
+from attnspec.contract.conventions import check_capabilities
 from attnspec.families.lookup import lacking, needed
 
 
@@ -46,7 +46,7 @@ def test_an_argument_with_one_of_its_values(suite):
 @pytest.mark.parametrize(("word", "said"), [("flot_mask", "Did you mean float_mask?"), ("query", "no capability")])
 def test_what_is_no_capability_is_quoted(word, said):
     with pytest.raises(UsageError, match=word) as caught:
-        check((word,), said_by="The command")
+        check_capabilities((word,), said_by="The command")
     assert said in str(caught.value)
 
 

@@ -53,9 +53,9 @@ HELP = ("help", "metavar")
 
 
 def is_of_a_family(path: Path) -> bool:
-    """Tell the rooms of a family: its folder, what families share, and what is named after it in a room of several."""
+    """Return whether a file is of a family: in a folder of its name, or named after it in a room of several."""
     parts = path.relative_to(ROOT).with_suffix("").parts
-    return "families" in parts or parts[-1] == "shared_conventions" or any(family in parts for family in FAMILIES)
+    return "families" in parts or any(family in parts for family in FAMILIES)
 
 
 def general_rooms(suffix: str) -> list[Path]:

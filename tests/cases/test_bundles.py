@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from attnspec.base.errors import FixtureError
-from attnspec.cases import file_content, load_suite, read_index
-from attnspec.cases.bundles import SUFFIX
+from attnspec.cases import load_suite, read_index
+from attnspec.cases.json_files import SUFFIX, file_content
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from attnspec.base.errors import FixtureError
-from attnspec.cases import Generated, Inputs, Rise, case_from_json, check_file, in_run_dtype, load_suite
+from attnspec.cases import Inputs, case_from_json, check_file, in_run_dtype, load_suite
 from attnspec.cases.consistency import contradiction
-from attnspec.cases.generator import bell, fnv1a64, splitmix64
+from attnspec.cases.generator import Generated, Rise, bell, fnv1a64, splitmix64
 from attnspec_authoring.recipes import sampled_cases
 
 PAGE = (Path(__file__).parents[2] / "spec" / "generator.md").read_text(encoding="utf-8")

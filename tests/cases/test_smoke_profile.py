@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from attnspec.base.errors import FixtureError, UsageError
-from attnspec.cases import SMOKE, load_suite, smoke_text
+from attnspec.cases import load_suite
+from attnspec.cases.reading import SMOKE
+from attnspec.cases.selecting import smoke_text
 from attnspec.command_line import main
 
 GOLDEN = Path(__file__).parents[2] / "golden"

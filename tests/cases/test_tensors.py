@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from attnspec.cases import canonical_json, tensor_from_json, tensor_to_json
+from attnspec.cases import canonical_json
+from attnspec.cases.tensor_json import tensor_from_json, tensor_to_json
 
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 SPECIAL = st.sampled_from([np.nan, np.inf, -np.inf, -0.0, 5e-324, 1.7976931348623157e308])

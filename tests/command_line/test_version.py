@@ -5,10 +5,11 @@ from types import MappingProxyType
 
 import pytest
 
-from attnspec.base.version import __version__
+from attnspec import specification
+from attnspec.base import __version__
 from attnspec.cases import load_suite
 from attnspec.command_line import main
-from attnspec.specification import Clause, pages, specification_digest
+from attnspec.specification import Clause, specification_digest
 
 CLAUSES = {
     "a.first": Clause("a.first", "The first rule.", "a.md"),
@@ -30,7 +31,7 @@ def digest(monkeypatch):
     """Return the digest of these clauses."""
 
     def of(clauses):
-        monkeypatch.setattr(pages, "clauses", lambda: MappingProxyType(clauses))
+        monkeypatch.setattr(specification, "clauses", lambda: MappingProxyType(clauses))
         return specification_digest()
 
     return of

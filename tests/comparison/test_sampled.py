@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from attnspec.bounds import precision_of, stacked
-from attnspec.cases import Generated, Inputs, Rise, in_run_dtype, load_suite
+from attnspec.cases import Inputs, in_run_dtype, load_suite
+from attnspec.cases.generator import Generated, Rise
 from attnspec.contract.conventions import resolve
 from attnspec.contract.implementation import Outputs
 from attnspec.families.attention.tolerance.sampled import sampled_tolerance

@@ -8,7 +8,7 @@ import pytest
 from attnspec.base.errors import UsageError
 from attnspec.cases import attributes_in
 from attnspec.contract import CAPABILITIES
-from attnspec.contract.capabilities import is_capability
+from attnspec.contract.conventions import is_capability
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run, rounded_to
 from attnspec.families.lookup import needed
 from attnspec.grading.reference_answers import reference_outputs

@@ -60,9 +60,9 @@ def test_every_room_has_a_folder_a_family(room):
 
 @each_family
 def test_a_family_is_what_its_folder_says(family):
-    contract = f"tools/attnspec/contract/{family}.py"
+    contract = f"tools/attnspec/contract/{family}.json"
     assert family_called(family).name == family, f"tools/attnspec/families/{family}/family.py gives another name"
-    assert TITLES[family], f"{contract} has no TITLE"
+    assert TITLES[family], f"{contract} has no title"
     assert [operation for operation in OPERATIONS.values() if operation.family == family], (
         f"{contract} has no operation"
     )
@@ -71,12 +71,12 @@ def test_a_family_is_what_its_folder_says(family):
 @each_family
 def test_a_family_lists_its_layouts_in_the_contract(family):
     arranged = set(family_called(family).layouts)
-    assert arranged <= set(LAYOUTS), f"tools/attnspec/contract/{family}.py: LAYOUTS lacks one of {arranged}"
+    assert arranged <= set(LAYOUTS), f"tools/attnspec/contract/{family}.json: layouts lacks one of {arranged}"
 
 
 def test_every_layout_but_the_contracts_own_is_arranged_by_a_family():
     arranged = {layout for family in FAMILIES for layout in family_called(family).layouts}
-    assert set(LAYOUTS[1:]) == arranged, "a contract lists LAYOUTS that no family arranges"
+    assert set(LAYOUTS[1:]) == arranged, "a contract lists layouts that no family arranges"
 
 
 @each_operation
@@ -115,7 +115,7 @@ def test_an_operation_has_recipes_and_goldens(operation):
 
 @each_operation
 def test_every_tensor_of_an_operation_has_its_axes(operation):
-    file = f"tools/attnspec/contract/{operation.family}.py"
+    file = f"tools/attnspec/contract/{operation.family}.json"
     for name, axes in operation.axes.items():
         arrays = [array for case in cases_of(operation) for array in tensors(case, name) if case.rejects is None]
         ranks = {array.ndim for array in arrays}

@@ -2,7 +2,7 @@
 
 import json
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.cases import canonical_json, schema_validator
 
 from .conftest import COLUMNS, CONTEXT, ROWS, WHOLE

@@ -12,7 +12,7 @@ from pathlib import Path
 from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 
 WIDTH = 100
 """So much of a line is shown around the first character that differs."""

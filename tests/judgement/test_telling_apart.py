@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import Generated
+from attnspec.cases.generator import Generated
 from attnspec.cases.tensor_json import Inputs
 from attnspec.validation.one_case import case as golden_case
 from attnspec.validation.one_case import run_of

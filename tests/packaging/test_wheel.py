@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from attnspec.base import locations
-from attnspec.base.version import __version__
+from attnspec.base import __version__, files
 from attnspec.targets.where_raised import OUR_PACKAGES
 
 ROOT = Path(__file__).parents[2]
@@ -130,8 +129,8 @@ def test_the_wheel_holds_every_module_and_says_that_they_are_typed(contents) -> 
     }
     assert {name for name in contents if name.endswith(".py")} == modules
     assert {f"{package}/py.typed" for package in PACKAGES} <= contents.keys()
-    texts = (ROOT / "reference_impl" / "attnspec_mistakes").rglob("*.json")
-    assert {path.relative_to(ROOT / "reference_impl").as_posix() for path in texts} <= contents.keys()
+    for package, code_root in PACKAGES.items():
+        assert {path.relative_to(code_root).as_posix() for path in (code_root / package).rglob("*.json")} <= {*contents}
 
 
 def test_the_metadata_names_licence_python_and_program(contents) -> None:
@@ -196,6 +195,6 @@ def test_the_sdist_gives_the_same_wheel(contents, tmp_path) -> None:
 
 
 def test_a_checkout_reads_its_own_files() -> None:
-    assert locations.GOLDEN_FOLDER == ROOT / "golden"
-    assert locations.SCHEMA_FOLDER == ROOT / "spec" / "schemas"
-    assert locations.ERRATA_PAGE == ROOT / "spec" / "errata.md"
+    assert files.GOLDEN_FOLDER == ROOT / "golden"
+    assert files.SCHEMA_FOLDER == ROOT / "spec" / "schemas"
+    assert files.ERRATA_PAGE == ROOT / "spec" / "errata.md"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.cases.releases import broken_promises, read_released, read_retired
 
 from .conftest import CONTEXT, REFUSAL, ROWS

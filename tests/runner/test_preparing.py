@@ -7,7 +7,7 @@ import pytest
 
 import attnspec
 from attnspec.base.errors import FixtureError
-from attnspec.base.locations import GOLDEN_FOLDER
+from attnspec.base.files import GOLDEN_FOLDER
 
 SINGLE = "documents/000/single_head"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attnspec.base import __version__
 from attnspec.base.errors import AttnspecError, Unsupported
-from attnspec.base.version import __version__
 
 if TYPE_CHECKING:
     from attnspec.reports.report import Report

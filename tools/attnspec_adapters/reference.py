@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import attnspec_reference
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.layout import name_of

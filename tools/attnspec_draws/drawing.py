@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import Case, ChangedArgument, Rejection, attributes_in
+from attnspec.cases import Case, ChangedArgument, attributes_in
+from attnspec.cases.case import Rejection
 from attnspec.contract import OPERATIONS
-from attnspec.contract.capabilities import can_be_missing
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, settling
+from attnspec.contract.conventions import CHOICES, can_be_missing, settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed
 from attnspec.grading.reference_answers import reference_outputs, reference_refusal

@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import to_run_dtype
+from attnspec.contract.implementation import Outputs, Request
+from attnspec.runner import in_memory_orders, own_attributes
 from attnspec.runner.law import Law, Measured
-from attnspec_probes.probe_calls import Calling, OutOfCallsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from attnspec.contract.implementation import Implementation
     from attnspec.runner import Result
+
+
+class OutOfCallsError(Exception):
+    """No further call is allowed."""
+
+
+class Calling:
+    """An implementation that may be called so many times, and for so many seconds together."""
+
+    def __init__(self, implementation: Implementation, calls: int, seconds: float) -> None:
+        self._implementation = implementation
+        self._allowed = calls
+        self._seconds = seconds
+        self.calls = 0
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that the implementation offers."""
+        return self._implementation.declaration.dtypes
+
+    def __call__(
+        self,
+        operation: str,
+        dtype: str,
+        inputs: Mapping[str, NDArray[Any]],
+        attributes: Mapping[str, Any],
+        memory_order: Mapping[str, str] | None = None,
+    ) -> Mapping[str, NDArray[Any]] | None:
+        """Return the outputs of a call in float64, None where none come; arrays go in as float64, bool or int64.
+
+        `memory_order` maps an input to its memory layout. Raises `OutOfCallsError` if no call is left.
+        """
+        if self.calls >= self._allowed or self._seconds <= 0:
+            raise OutOfCallsError
+        self.calls += 1
+        arrays = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
+        request = Request(operation, dtype, in_memory_orders(arrays, memory_order or {}), own_attributes(attributes))
+        start = perf_counter()
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            answer = self._implementation.run(request)
+        # The first call may have to start a process.
+        if self.calls > 1:
+            self._seconds -= perf_counter() - start
+        if not isinstance(answer, Outputs):
+            return None
+        return {name: array.astype(np.float64) for name, array in answer.values.items()}
+
 
 MOST_CALLS = 300
 """A clean pass of all probes takes fewer; a law that takes more is not worth them."""
@@ -39,17 +95,20 @@ def measured(
     wrong = sorted({result.case.operation for result in results if result.status in ("fail", "error")})
     laws: list[Law] = []
     calls = 0
-    for place, operation in enumerate(wrong):
+    for index, operation in enumerate(wrong):
         laws_of = _LAWS.get(OPERATIONS[operation].family)
         if laws_of is None:
             continue
         own = [result for result in results if result.case.operation == operation]
         # Probes never take longer than the cases did.
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
-        calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - place), seconds)
+        calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - index), seconds)
         try:
             for measured_law in loaded(laws_of)(calling, own):
-                law = _in_plain_values(measured_law)
+                # Numbers of Python's own: a journal in a file holds nothing that has to be looked up.
+                fitted = measured_law.parameters.items()
+                plain = {name: value if isinstance(value, str) else float(value) for name, value in fitted}
+                law = replace(measured_law, parameters=plain)
                 laws.append(law)
                 if found is not None:
                     found(law, calls + calling.calls)
@@ -57,9 +116,3 @@ def measured(
             pass
         calls += calling.calls
     return Measured(tuple(laws), calls)
-
-
-def _in_plain_values(law: Law) -> Law:
-    """Return a law whose numbers are Python's own: a journal in a file holds nothing that has to be looked up."""
-    plain = {name: value if isinstance(value, str) else float(value) for name, value in law.parameters.items()}
-    return replace(law, parameters=plain)

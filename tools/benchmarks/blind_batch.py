@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from study import table
 
 from attnspec.base.errors import AttnspecError
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 from attnspec.cases import load_suite
 from attnspec_authoring.strangers import (
     INDEX,

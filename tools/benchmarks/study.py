@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.cases import load_suite
 from attnspec_controls import CONTROLS
 from attnspec_mistakes import CATALOGUE

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.runner.memory_order import MEMORY_ORDERS
-from attnspec.tensors.strided_copies import strided_copy
+from attnspec.tensors.of_numpy import strided_copy
 
 KEPT = sorted(set(MEMORY_ORDERS) - {"reversed"})
 

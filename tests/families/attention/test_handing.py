@@ -8,7 +8,7 @@ import pytest
 
 import attnspec
 from attnspec.cases import load_suite
-from attnspec.cases.tensor_json import Generated
+from attnspec.cases.generator import Generated
 from attnspec.runner import arrays_of, prepare_suite
 from attnspec_reference import scaled_dot_product_attention_backward as reference
 

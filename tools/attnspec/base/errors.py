@@ -6,6 +6,11 @@ A fault of the implementation is no exception but a verdict.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class AttnspecError(Exception):
     """Base of every error that attnspec raises by itself."""
@@ -44,7 +49,7 @@ class MissingDependencyError(AttnspecError):
 
 
 class Terminated(KeyboardInterrupt):
-    """The signal, by its `number`, that asked this process to end."""
+    """The signal, by its `number`, that ends this process."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -63,3 +68,11 @@ class Unsupported(Exception):  # noqa: N818 - adapters read better with `raise U
     def __init__(self, reason: str = "not offered") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def did_you_mean(word: str, known: Iterable[str], most: int = 1) -> str:
+    """Return " Did you mean ...?" with the known words that come near, for the end of a message; empty for none."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=most)
+    return f" Did you mean {', '.join(close)}?" if close else ""

@@ -1,6 +1,6 @@
 """Extensions: commands, adapters and case generators that join the validator by name, as ``package.module:attribute``.
 
-The validator imports none of them before it is asked for. A library of somebody else's joins through an entry point of
+The validator imports none of them before it is needed. A library of somebody else's joins through an entry point of
 its own package (``spec/guides/adapters.md``).
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Command(NamedTuple):
     """A command of the command line: its ``package.module:attribute``, and the first sentence of its help."""
 
-    place: str
+    path: str
     line: str
 
 
@@ -62,7 +62,7 @@ BUILT_IN: Mapping[str, str] = {"reference": "attnspec_adapters.reference:adapter
 """The same for every built-in adapter."""
 
 
-def loaded(place: str) -> Any:
+def loaded(path: str) -> Any:
     """Import the object at a ``package.module:attribute``."""
-    module, _, attribute = place.partition(":")
+    module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.alike_columns import alike_columns
 from attnspec.bounds.tolerance import Estimate, Interval
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ five deviations. 0.6 left four, and two of six million sums of 64 products came 
 _EXPONENTIAL = 2
 """Units that an exponential may be off by itself, and by each 1 that its argument lies below the maximum.
 
-Good libraries stay within one unit in the last place, which is up to two unit roundoffs. The argument is rounded where
+Good libraries stay within one ulp, which is up to two unit roundoffs. The argument is rounded where
 the maximum is subtracted, and again where it is multiplied by log2(e) for a power of two.
 """
 
@@ -230,3 +229,39 @@ def share_interval(shares: Estimate, drift: NDArray[Any], logarithm: NDArray[Any
 def says_nothing_of_share(shares: Estimate) -> NDArray[np.bool_]:
     """Return the shares whose tolerance says nothing: it exceeds half of the range from 0 to 1."""
     return 2 * shares.error > 1
+
+
+def alike_columns(weight: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Return for each column of a weight (D, E) the number of its kind; None where no two are the same.
+
+    The errors of features are taken as independent. Equal columns meet the same token and are summed in the same order:
+    the features agree to the last bit, and so do their errors. Summed again, as in a score or in a projection of the
+    output, they come to the sum of the factors that they meet, and not to the norm of these.
+    """
+    columns = weight.shape[1]
+    # Mostly a single row sets all columns apart.
+    if weight.size and np.unique(weight[0]).size == columns:
+        return None
+    kinds = np.unique(weight, axis=1, return_inverse=True)[1].reshape(-1)
+    return None if np.unique(kinds).size == columns else kinds
+
+
+def carried(error: NDArray[Any], factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
+    """Return the error (..., K) of ``x @ factors`` from absolute errors of x (..., E) and factors (..., E, K).
+
+    Features of equal `kinds` (..., E) carry the same error; None where all are independent.
+    """
+    independent = np.sqrt(error**2 @ factors**2)
+    if kinds is None:
+        return independent
+    # Sums in another order are independent after all: the error is no more than one of both.
+    return np.maximum(independent, np.sqrt(error**2 @ gathered(factors, kinds) ** 2))
+
+
+def gathered(factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
+    """Return factors (..., E, K) with those of one kind summed at the index of the first, and 0 at the others."""
+    if kinds is None:
+        return factors
+    same = kinds[..., :, np.newaxis] == kinds[..., np.newaxis, :]
+    is_first = ~np.tril(same, -1).any(axis=-1)
+    return (same & is_first[..., np.newaxis]) @ factors

@@ -97,7 +97,7 @@ def precision_of(dtype: str, *, fused: bool = False, inside: str | None = None) 
 class Estimate(NamedTuple):
     """A float64 tensor and the absolute error of each element, finite and >= 0; runs in front where there are several.
 
-    `is_exact`: all errors are 0, as those of an input. `is_whole`: an input held finite numbers alone. `kinds` (E, or
+    `is_exact`: all errors are 0, as those of an input. `is_whole`: an input has finite numbers alone. `kinds` (E, or
     H, E for heads) is the same number for features that carry one and the same error; None where none do.
     """
 
@@ -124,10 +124,10 @@ class Elsewhere(NamedTuple):
 
 
 class Tolerance:
-    """Values and tolerances of the outputs of one case, each computed when it is asked for.
+    """Values and tolerances of the outputs of one case, each computed when it is needed.
 
     `vacuous` elements, whose tolerance says nothing, must lie within their `interval` or be finite; `unspecified`
-    ones may hold anything. `place_of_values` is the run whose error the expected values add to every tolerance; None if
+    ones may hold anything. `run_of_values` is the run whose error the expected values add to every tolerance; None if
     certified.
     """
 
@@ -142,11 +142,11 @@ class Tolerance:
     ) -> None:
         self._estimates = estimates
         self._vacuous = vacuous or {}
-        self._reach = interval or {}
+        self._intervals = interval or {}
         self._known: dict[str, Estimate] = {}
         self.by_convention: Mapping[str, NDArray[np.bool_]] = by_convention or {}
         self.unspecified: Mapping[str, NDArray[np.bool_]] = unspecified or {}
-        self.place_of_values: int | None = None
+        self.run_of_values: int | None = None
 
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
@@ -155,8 +155,8 @@ class Tolerance:
             with np.errstate(all="ignore"):
                 estimate = self._known[output] = self._estimates[output]()
         error = _of_run(estimate.error, run, estimate.value.ndim)
-        if self.place_of_values is not None:
-            error = error + _of_run(estimate.error, self.place_of_values, estimate.value.ndim)
+        if self.run_of_values is not None:
+            error = error + _of_run(estimate.error, self.run_of_values, estimate.value.ndim)
         return Estimate(estimate.value, error)
 
     def vacuous(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
@@ -182,11 +182,11 @@ class Tolerance:
 
     def interval(self, output: str, run: int = 0) -> Interval | None:
         """Return the interval of the elements of an output in a run, or None where they have no bounds."""
-        if output not in self._reach:
+        if output not in self._intervals:
             return None
         rank = self.of(output).value.ndim
         with np.errstate(all="ignore"):
-            lowest, highest = self._reach[output]()
+            lowest, highest = self._intervals[output]()
         return Interval(_of_run(lowest, run, rank), _of_run(highest, run, rank))
 
 

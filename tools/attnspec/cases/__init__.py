@@ -1,61 +1,30 @@
 """Cases: the record, the file, reading with trust or checks, and selecting."""
 
-from attnspec.cases.canonical import canonical_json
-from attnspec.cases.case import FORMAT, Case, ChangedArgument, Rejection, attributes_in, case_from_json
-from attnspec.cases.reading import (
-    INDEX,
-    RECORDS,
-    RELEASED,
-    RETIRED,
-    SMOKE,
+from attnspec.cases.case import FORMAT, Case, ChangedArgument, attributes_in, case_from_json
+from attnspec.cases.json_files import canonical_json
+from attnspec.cases.reading import check_file, read_index, schema_validator
+from attnspec.cases.selecting import (
     Suite,
-    check_against_schema,
-    check_file,
-    check_profile,
-    file_content,
+    is_random,
+    load_selected,
     load_suite,
     near,
-    read_index,
-    schema_validator,
-    select_ids,
-    smoke_text,
-    suite_digest,
+    random_case,
     suite_of,
+    suite_of_random,
 )
-from attnspec.cases.selecting import is_random, load_selected, random_case, suite_of_random
-from attnspec.cases.tensor_json import (
-    Generated,
-    Inputs,
-    Rise,
-    generated_of,
-    in_run_dtype,
-    shapes_of,
-    tensor_from_json,
-    tensor_to_json,
-)
+from attnspec.cases.tensor_json import Inputs, in_run_dtype
 
 __all__ = [
     "FORMAT",
-    "INDEX",
-    "RECORDS",
-    "RELEASED",
-    "RETIRED",
-    "SMOKE",
     "Case",
     "ChangedArgument",
-    "Generated",
     "Inputs",
-    "Rejection",
-    "Rise",
     "Suite",
     "attributes_in",
     "canonical_json",
     "case_from_json",
-    "check_against_schema",
     "check_file",
-    "check_profile",
-    "file_content",
-    "generated_of",
     "in_run_dtype",
     "is_random",
     "load_selected",
@@ -64,12 +33,6 @@ __all__ = [
     "random_case",
     "read_index",
     "schema_validator",
-    "select_ids",
-    "shapes_of",
-    "smoke_text",
-    "suite_digest",
     "suite_of",
     "suite_of_random",
-    "tensor_from_json",
-    "tensor_to_json",
 ]

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.cases.tensor_json import Generated, Inputs, generated_from_json, generated_of, shapes_of, tensor_from_json
+from attnspec.cases.tensor_json import Inputs, generated_of, shapes_of, tensor_from_json
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from attnspec.cases.generator import Generated
 
 FORMAT = 1
 """Version of the case format that this harness reads and writes."""
@@ -29,7 +31,7 @@ class Rejection(NamedTuple):
 
 
 class ChangedArgument(NamedTuple):
-    """The argument with which a case is asked once more, changed alone; the first output must then change, too.
+    """The argument with which a case is run once more, changed alone; the first output must then change, too.
 
     It shows results that are kept under a key that leaves an argument out. No fixture holds the new outputs: the change
     must be so large that no right output can stay the same in any dtype of the case. One at most, so that the call
@@ -52,42 +54,26 @@ class Case(NamedTuple):
 
     Attributes
     ----------
-    id
-        Path below the golden folder, without the suffix.
-    revision
-        Raised whenever the meaning of the case changed.
-    title
-        One line for a reader.
-    operation, profile
-        Which operation, and in which group of cases.
+    id, revision, title, source
+        Path below the golden folder, without the suffix; raised whenever the meaning changed; one line for a reader;
+        where it comes from.
+    operation, profile, dtypes, conventions
+        Which operation, in which group of cases, in which float dtypes (empty for a case without floats); the names of
+        the conventions to which the certified values are sensitive.
     clauses, targets, errata
         Spec clauses that it exercises, mistakes that it is there to catch, errata that it bears on.
-    source
-        Where it comes from.
-    dtypes
-        Float dtypes in which it is offered; empty for a case without floats.
-    inputs, attributes
-        The arguments of the call. Inputs that are `generated` are drawn each time they are read.
-    expected
-        Dtype (or ``all``) to output to certified values; None for a case that is refused or graded by properties.
-        Elements outside a sample are NaN; of a thinned output, the sampled elements alone (N,).
-    sample
-        Output name to the flat indices, rising, of the elements that are stored, where not all are.
-    memory_order
-        Input name to the memory layout in which it is handed over.
-    rejects
-        For a case that must be refused.
-    properties
-        For a case that is graded by properties.
-    changed_argument
-        The argument with which it is asked once more, changed alone; None for most cases.
-    conventions
-        Names of the conventions to which the certified values are sensitive.
+    inputs, attributes, memory_order
+        The arguments of the call, and input name to its memory layout. Inputs that are `generated` are drawn each time
+        they are read.
+    expected, sample, thinned
+        Dtype (or ``all``) to output to certified values; None for a case that is refused or graded by properties. Where
+        not all elements are stored, `sample` has the flat indices, rising, of those that are, and others are NaN. A
+        `thinned` output, whose whole shape it gives, has the sampled elements alone (N,), here and in all that follows:
+        all outputs of a case with generated inputs, which would fill the memory.
+    rejects, properties, changed_argument
+        For a case that must be refused, for one that is graded by properties, and for one that is run once more.
     printed
         The numbers that the source document printed, as in the file.
-    thinned
-        Output name to the whole shape of an output that is held as its sampled elements alone, here and in all that
-        follows: all outputs of a case with generated inputs, which would fill the memory.
     is_certified
         Whether the expected values are exact results, rounded; those of a random case are the reference's in float64,
         with its error.
@@ -157,9 +143,10 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
     rejects = document.get("rejects")
     convention = rejects and rejects.get("convention")
     changed = document.get("changed_argument")
-    expected = document.get("expected")
+    expected: Mapping[str, Any] = document.get("expected") or {}
     sample = {name: np.array(indices, dtype=np.int64) for name, indices in document.get("sample", {}).items()}
     given = document["inputs"]
+    whole = {name: tuple(tensor["shape"]) for outputs in expected.values() for name, tensor in outputs.items()}
     thinned = any("generator" in tensor for tensor in given.values())
     inputs = _generated_inputs(given, vouched=vouched) if thinned else _tensors(given, "/inputs", {}, vouched=vouched)
     return Case(
@@ -175,31 +162,27 @@ def case_from_json(document: Mapping[str, Any], *, vouched: bool = False) -> Cas
         dtypes=tuple(document["dtypes"]),
         inputs=inputs,
         attributes=document["attributes"],
-        expected=None
-        if expected is None
-        else {
+        expected={
             dtype: _tensors(outputs, f"/expected/{dtype}", sample, vouched=vouched, thinned=thinned)
             for dtype, outputs in expected.items()
-        },
+        }
+        or None,
         sample=sample,
         memory_order=document.get("presentation", {}),
-        rejects=None
-        if rejects is None
-        else Rejection(
-            rejects["reason"],
-            rejects["twin"],
-            (convention["name"], convention["choice"]) if convention else None,
-        ),
+        rejects=rejects
+        and Rejection(rejects["reason"], rejects["twin"], convention and (convention["name"], convention["choice"])),
         properties=document.get("properties"),
-        changed_argument=None if changed is None else ChangedArgument(**changed),
+        changed_argument=changed and ChangedArgument(**changed),
         conventions=tuple(document.get("conventions", ())),
         printed=tuple(document.get("printed", ())),
-        thinned=_whole_shapes(expected or {}) if thinned else {},
+        thinned=whole if thinned else {},
     )
 
 
 def _generated_inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Inputs:
     """Read inputs of which some are generated, without drawing them."""
+    from attnspec.cases.generator import generated_from_json
+
     given = {name: tensor for name, tensor in tensors.items() if "generator" not in tensor}
     arrays = _tensors(given, "/inputs", {}, vouched=vouched)
     generated: dict[str, Generated] = {}
@@ -209,10 +192,6 @@ def _generated_inputs(tensors: Mapping[str, Any], *, vouched: bool) -> Inputs:
         except ValueError as error:
             raise ValueError(f"/inputs/{name}/generator: {error}") from None
     return Inputs(arrays, dict(sorted(generated.items())))
-
-
-def _whole_shapes(expected: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor["shape"]) for outputs in expected.values() for name, tensor in outputs.items()}
 
 
 def _tensors(

@@ -43,7 +43,7 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _of_generated(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the first thing that a case with generated inputs cannot have: such inputs are never held whole."""
+    """Return the first thing that a case with generated inputs cannot have: such inputs are never in memory whole."""
     generated = [name for name, tensor in document["inputs"].items() if "generator" in tensor]
     if not generated:
         return None

@@ -1,7 +1,7 @@
 """Coverage, read from the cases themselves: each factor's levels, and which levels of two factors meet.
 
 The factors of an operation follow from its contract: every optional input, in which memory layout each input lies,
-every attribute, every axis, and the class of its numbers. Nothing is asked of the recipes that made a case.
+every attribute, every axis, and the class of its numbers. The recipes that made a case are not read.
 """
 
 from __future__ import annotations
@@ -133,10 +133,10 @@ def numbers_of(inputs: Mapping[str, NDArray[Any]]) -> str:
     if np.isnan(numbers).any() or np.isposinf(numbers).any():
         return "not finite"
     with np.errstate(over="ignore"):
-        held = [
+        exact = [
             dtype for dtype in ("bfloat16", "float16", "float32") if np.array_equal(rounded_to(numbers, dtype), numbers)
         ]
-    return f"exact in {held[0]}" if held else "full width"
+    return f"exact in {exact[0]}" if exact else "full width"
 
 
 def summary(found: Coverage) -> list[Sequence[object]]:

@@ -98,7 +98,7 @@ class _Commands(click.Group):
         """Return the name of the command that is called, the command, and its arguments."""
         name, command, others = super().resolve_command(ctx, args)
         if name is not None:
-            command = loaded(_COMMANDS[name].place)
+            command = loaded(_COMMANDS[name].path)
             let_complete(command)
         return name, command, others
 

@@ -41,7 +41,7 @@ def let_complete(command: click.Command) -> None:
 
 
 def _profiles() -> Iterable[str]:
-    from attnspec.cases.reading import SMOKE_PROFILE
+    from attnspec.cases.selecting import SMOKE_PROFILE
     from attnspec.contract import PROFILES
 
     return (*PROFILES, SMOKE_PROFILE)
@@ -90,7 +90,7 @@ def _operations() -> Iterable[str]:
 
 
 def _cases() -> Iterable[str]:
-    from attnspec.base.locations import GOLDEN_FOLDER
+    from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.cases import read_index
 
     return read_index(GOLDEN_FOLDER)

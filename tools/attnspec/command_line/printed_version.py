@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 
 
 def print_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
     """Print the version and both digests, and stop."""
     if not asked or context.resilient_parsing:
         return
-    from attnspec.base.locations import GOLDEN_FOLDER
-    from attnspec.cases import read_index, suite_digest
+    from attnspec.base.files import GOLDEN_FOLDER
+    from attnspec.cases import read_index
+    from attnspec.cases.reading import suite_digest
     from attnspec.specification import clauses, specification_digest
 
     entries = read_index(GOLDEN_FOLDER)

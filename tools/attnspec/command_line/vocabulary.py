@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.cases.reading import SMOKE_PROFILE
+from attnspec.cases.selecting import SMOKE_PROFILE
 from attnspec.contract import CAPABILITIES, CONVENTIONS, LAYOUTS_IN_WORDS, OPERATIONS, PROFILES
 from attnspec.contract.dtypes import ANY
 

@@ -62,7 +62,7 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
 
     `others` are further words that could have been meant, `or_else` names their kinds.
     """
-    from attnspec.base.locations import GOLDEN_FOLDER
+    from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.cases import is_random, load_suite, near, random_case, read_index
 
     if is_random(case_id):

@@ -85,7 +85,8 @@ def grade_answers(
 
 def _exported(manifest: Manifest, golden: Path | None, select: tuple[str, ...]) -> Suite:
     """Return the selected exported cases; `UsageError` if they come from another suite than this one."""
-    from attnspec.cases import is_random, load_selected, select_ids
+    from attnspec.cases import is_random, load_selected
+    from attnspec.cases.selecting import select_ids
 
     exported = [entry.case for entry in (*manifest.cases, *manifest.left_out)]
     drawn = tuple(dict.fromkeys(case for case in exported if is_random(case)))

@@ -80,8 +80,8 @@ def _check_output(output: Path, target: str | None, *, force: bool) -> None:
 
 
 def _write(output: Path, text: str, said: tuple[str, ...]) -> int:
+    from attnspec.base.files import replace_file
     from attnspec.base.plain_text import plain_text
-    from attnspec.base.replacing import replace_file
 
     replace_file(output, text)
     click.echo(f"Wrote {output}.")

@@ -182,8 +182,9 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 @click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
 def check(files: tuple[Path, ...], golden: Path | None) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
-    from attnspec.base.locations import GOLDEN_FOLDER
-    from attnspec.cases import RECORDS, check_file, load_suite, read_index
+    from attnspec.base.files import GOLDEN_FOLDER
+    from attnspec.cases import check_file, load_suite, read_index
+    from attnspec.cases.reading import RECORDS
     from attnspec.cases.releases import broken_promises
 
     whole = not files

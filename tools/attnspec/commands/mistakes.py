@@ -109,7 +109,9 @@ def _run(
     write_noticed: bool,
     caching: bool,
 ) -> int:
-    from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
+    from attnspec.cases import canonical_json, load_suite
+    from attnspec.cases.reading import SMOKE
+    from attnspec.cases.selecting import smoke_text
     from attnspec.contract.dtypes import FLOAT_DTYPES
     from attnspec.specification import clauses
     from attnspec_mistakes.kill_matrix import KEPT_IN, NOTICED
@@ -170,7 +172,7 @@ def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int
 
 
 def _write(path: Path, text: str) -> None:
-    from attnspec.base.replacing import replace_file
+    from attnspec.base.files import replace_file
 
     try:
         replace_file(path, text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import check_profile
+from attnspec.cases.selecting import check_profile
 from attnspec.commands.authoring import authoring
 from attnspec.contract import PROFILES
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.commands.authoring import authoring
 
 
@@ -27,9 +27,8 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     """
     releases = authoring("releases", wanted_by="attnspec release")
     from attnspec.base.errors import UsageError
-    from attnspec.base.locations import GOLDEN_FOLDER
-    from attnspec.base.replacing import replace_file
-    from attnspec.cases import RELEASED
+    from attnspec.base.files import GOLDEN_FOLDER, replace_file
+    from attnspec.cases.reading import RELEASED
     from attnspec.cases.releases import broken_promises
 
     folder = golden or GOLDEN_FOLDER

@@ -185,7 +185,7 @@ def _console() -> Console:
 
 
 def _write(path: Path, page: str) -> None:
-    from attnspec.base.replacing import replace_file
+    from attnspec.base.files import replace_file
 
     try:
         replace_file(path, page)

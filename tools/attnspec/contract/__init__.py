@@ -1,85 +1,123 @@
 """The contract in the form that the harness reads: every operation and every convention, by name.
 
-The families say what there is; the prose is in ``spec/operations/``.
+The families say what there is, each in a file of its name beside this one (``attention.json``), and all together in
+``shared_conventions.json`` what is about arithmetic and callers; the prose is in ``spec/operations/``.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnspec.contract.convention import Convention, Settles
+from attnspec.contract.operation import REQUIRED, Examples, Input, Operation, Output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.contract.convention import Convention
-    from attnspec.contract.operation import Examples, Operation
-
 FAMILIES = ("attention", "rotary")
 """Every family, in the order of the spec."""
 
-_CONTRACTS = tuple(import_module(f"attnspec.contract.{family}") for family in FAMILIES)
+
+def _read(name: str) -> dict[str, Any]:
+    return json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
+
+
+_CONTRACTS = {family: _read(family) for family in FAMILIES}
+
+
+def _of_all(table: str) -> dict[str, Any]:
+    """Return a table of which each family has a part, or none."""
+    return {name: entry for contract in _CONTRACTS.values() for name, entry in contract.get(table, {}).items()}
+
+
+def _convention(name: str, document: dict[str, Any]) -> Convention:
+    settles = Settles[document.get("settles", Settles.RESULTS.name)]
+    fields: dict[str, Any] = document | {"choices": tuple(document["choices"]), "settles": settles}
+    return Convention(name, **fields)
+
+
+def _tensor(document: dict[str, Any]) -> dict[str, Any]:
+    return document | {"axes": tuple(document.get("axes", ()))}
+
+
+def _operation(family: str, document: dict[str, Any]) -> Operation:
+    required = dict.fromkeys(document.get("required_attributes", ()), REQUIRED)
+    return Operation(
+        document["name"],
+        document.get("short_name", document["name"]),
+        family,
+        sentence=document["sentence"],
+        takes=tuple(Input(**_tensor(tensor)) for tensor in document.get("takes", ())),
+        attributes=required | document.get("attributes", {}),
+        gives=tuple(Output(**_tensor(tensor)) for tensor in document["gives"]),
+        steps=tuple(document.get("steps", ())),
+        conventions=tuple(document["conventions"]),
+        may_fuse=document.get("may_fuse", False),
+        backward_of=document.get("backward_of"),
+    )
+
+
+def _in_layout(document: dict[str, Any]) -> Operation:
+    """Return an operation as it is in a layout: tensors that it has there, too, are given by their names alone."""
+    usual = OPERATIONS[document["name"]]
+    tensors = {tensor.name: tensor for tensor in usual.takes}
+    takes = tuple(tensors[each] if isinstance(each, str) else Input(**_tensor(each)) for each in document["takes"])
+    gives = tuple(usual.by_name[name] for name in document["gives"])
+    return replace(usual, takes=takes, gives=gives, steps=tuple(document["steps"]))
+
 
 OPERATIONS: Mapping[str, Operation] = {
-    operation.name: operation for contract in _CONTRACTS for operation in contract.OPERATIONS
+    document["name"]: _operation(family, document)
+    for family, contract in _CONTRACTS.items()
+    for document in contract["operations"]
 }
 """Every operation, by name, in the order of the spec."""
 
-_CONVENTIONS = {convention.name: convention for contract in _CONTRACTS for convention in contract.CONVENTIONS}
-
-CONVENTIONS: Mapping[str, Convention] = dict(sorted(_CONVENTIONS.items()))
+CONVENTIONS: Mapping[str, Convention] = {
+    name: _convention(name, document)
+    for name, document in sorted((_read("shared_conventions") | _of_all("conventions")).items())
+}
 """Every convention, by name; families may share one."""
 
-LAYOUTS_IN_WORDS: Mapping[str, str] = {
-    layout: sentence for contract in _CONTRACTS for layout, sentence in getattr(contract, "LAYOUTS", {}).items()
-}
+LAYOUTS_IN_WORDS: Mapping[str, str] = _of_all("layouts")
 """Every layout by name with how tensors lie in it, the contract's own first."""
 
 LAYOUTS: tuple[str, ...] = tuple(LAYOUTS_IN_WORDS)
 """Every layout by name, the contract's own first."""
 
 IN_LAYOUT: Mapping[str, Mapping[str, Operation]] = {
-    layout: {operation.name: operation for operation in operations}
-    for contract in _CONTRACTS
-    for layout, operations in getattr(contract, "IN_LAYOUT", {}).items()
+    layout: {document["name"]: _in_layout(document) for document in documents}
+    for layout, documents in _of_all("in_layout").items()
 }
 """Layout to the operations, by name, that have other arguments or outputs in it, as they are there."""
 
-LAYOUT_SETTINGS: Mapping[str, Mapping[str, bool]] = {
-    layout: settings for contract in _CONTRACTS for layout, settings in getattr(contract, "LAYOUT_SETTINGS", {}).items()
-}
+LAYOUT_SETTINGS: Mapping[str, Mapping[str, bool]] = _of_all("layout_settings")
 """Layout to its settings, each with whether it takes a number; else it is a word alone."""
 
 CLAUSES_OF_LAYOUTS: Mapping[str, tuple[str, ...]] = {
-    beginning: layouts
-    for contract in _CONTRACTS
-    for beginning, layouts in getattr(contract, "CLAUSES_OF_LAYOUTS", {}).items()
+    beginning: tuple(layouts) for beginning, layouts in _of_all("clauses_of_layouts").items()
 }
 """Beginning of the ids of clauses that apply in some layouts alone, to these layouts."""
 
-CLAUSES_IN_PLACE: Mapping[str, Mapping[str, str]] = {
-    layout: in_place
-    for contract in _CONTRACTS
-    for layout, in_place in getattr(contract, "CLAUSES_IN_PLACE", {}).items()
-}
+CLAUSES_INSTEAD: Mapping[str, Mapping[str, str]] = _of_all("clauses_instead")
 """Layout to clauses about arguments that it has not, or in another form, each with the one that says the same there."""
 
-CAPABILITIES: Mapping[str, str] = {
-    word: sentence for contract in _CONTRACTS for word, sentence in getattr(contract, "CAPABILITIES", {}).items()
-}
+CAPABILITIES: Mapping[str, str] = _of_all("capabilities")
 """Capability that an implementation may lack, to a sentence about it; families may share one."""
 
-PROFILES: Mapping[str, str] = {
-    profile: sentence for contract in _CONTRACTS for profile, sentence in contract.PROFILES.items()
-}
+PROFILES: Mapping[str, str] = _of_all("profiles")
 """Every profile by name with what its cases are about, in the order of the spec."""
 
 ON_REQUEST: tuple[str, ...] = tuple(
-    profile for contract in _CONTRACTS for profile in getattr(contract, "ON_REQUEST", ())
+    profile for contract in _CONTRACTS.values() for profile in contract.get("on_request", ())
 )
-"""The profiles whose cases are run only where they are asked for, because they take minutes."""
+"""The profiles whose cases are run only where they are named, because they take minutes."""
 
-EXAMPLES: Examples = _CONTRACTS[0].EXAMPLES
+EXAMPLES = Examples(**_CONTRACTS[FAMILIES[0]]["examples"])
 """Examples in help and messages: of the first family, which everybody knows."""
 
-TITLES: Mapping[str, str] = dict(zip(FAMILIES, (contract.TITLE for contract in _CONTRACTS), strict=True))
+TITLES: Mapping[str, str] = {family: contract["title"] for family, contract in _CONTRACTS.items()}
 """Family to its name in a sentence."""

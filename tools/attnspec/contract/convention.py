@@ -25,23 +25,11 @@ class Settles(Enum):
 
 @dataclass(frozen=True)
 class Convention:
-    """A matter in which good libraries differ.
+    """A matter in which good libraries differ: its choices, of which the first is normative.
 
-    Attributes
-    ----------
-    name
-        Its name.
-    choices
-        Its choices; the first one is normative.
-    settles
-        Its subject.
-    sentence
-        Its subject and its choices, in their order, in words: the end of a sentence.
-    decision
-        The record in ``spec/decisions`` that says why, without its suffix; None where there is none.
-    is_about_nan
-        Whether it settles what becomes of NaN. A refusal is then due where an input holds NaN and a result would;
-        elsewhere it is open.
+    `sentence` has its subject and its choices, in their order: the end of a sentence. `decision` is the record in
+    ``spec/decisions`` that says why, without its suffix; None where there is none. One that `is_about_nan` settles what
+    becomes of NaN: a refusal is then due where an input holds NaN and a result would; elsewhere it is open.
     """
 
     name: str

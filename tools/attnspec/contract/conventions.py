@@ -1,8 +1,11 @@
-"""The conventions in which good libraries differ, and what an implementation declares of them.
+"""Declarations of an implementation: the capabilities that it lacks, and its choices where good libraries differ.
 
-The first choice of each is normative. Another may be declared in general, or for one operation, one dtype, or the cases
-that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declaration that is qualified most wins. One for an
-operation holds for its backward pass, too, unless that has its own.
+A capability is a word of a family (:data:`attnspec.contract.CAPABILITIES`), the name of an argument, or
+``argument=value``. The family knows those that a case needs: :func:`attnspec.families.lookup.needed`.
+
+The first choice of a convention is normative. Another may be declared in general, or for one operation, one dtype, or
+the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declaration that is qualified most wins. One for
+an operation holds for its backward pass, too, unless that has its own.
 """
 
 from __future__ import annotations
@@ -10,19 +13,51 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.base.errors import UsageError
-from attnspec.contract import CONVENTIONS, OPERATIONS
-from attnspec.contract.capabilities import is_capability
+from attnspec.base.errors import UsageError, did_you_mean
+from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import FLOAT_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Set
+    from collections.abc import Mapping, Sequence, Set
 
 CHOICES: Mapping[str, tuple[str, ...]] = {name: convention.choices for name, convention in CONVENTIONS.items()}
 """Convention to its choices; the first one is normative."""
 
+_OPTIONAL = tuple(
+    dict.fromkeys(
+        argument
+        for operation in OPERATIONS.values()
+        for argument in operation.arguments
+        if argument not in operation.required_arguments
+    )
+)
+"""The arguments that a case may leave out."""
+
 _NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.items()}
+
+
+def is_capability(word: str) -> bool:
+    """Return whether a word is a capability, or the name of an argument that a case may leave out."""
+    return word in CAPABILITIES or word in _OPTIONAL
+
+
+def can_be_missing(word: str) -> bool:
+    """Return whether an implementation may be without a word: a capability, or an argument with a value."""
+    argument, sign, _ = word.partition("=")
+    with_value = bool(sign) and any(argument in operation.attributes for operation in OPERATIONS.values())
+    return with_value or is_capability(word)
+
+
+def check_capabilities(without: Sequence[str], *, said_by: str) -> None:
+    """Raise `UsageError`, naming `said_by`, for a word that is no capability."""
+    for word in without:
+        if can_be_missing(word):
+            continue
+        hint = did_you_mean(word, (*CAPABILITIES, *_OPTIONAL))
+        raise UsageError(
+            f"{said_by} is without {word!r}, which is no capability.{hint} `attnspec explain capabilities` lists them."
+        )
 
 
 class Choices(dict[str, str]):

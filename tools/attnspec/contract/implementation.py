@@ -64,7 +64,7 @@ class Malformed(NamedTuple):
 
 
 class Crashed(NamedTuple):
-    """The implementation's process ended during the case, or before it and could not be restarted (not `was_asked`)."""
+    """The process ended during the case, or before it and could not be restarted (not `was_requested`)."""
 
     message: str
     was_requested: bool = True
@@ -85,7 +85,7 @@ class Declaration:
 
     `adapter` is how it was reached: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``. `conventions` may
     be qualified: ``softmax.fully_masked_row``, ``fully_masked_row@float64``. `dtypes_of` is for operations that offer
-    not all `dtypes`. Layouts may have settings; None is the contract's own. Requests are put in `asked_in`.
+    not all `dtypes`. Layouts may have settings; None is the contract's own. Requests are put in `requested_in`.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
     called as the operations.
     """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.base.errors import UsageError
-from attnspec.contract import CLAUSES_IN_PLACE, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
+from attnspec.base.errors import UsageError, did_you_mean
+from attnspec.contract import CLAUSES_INSTEAD, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,19 +17,18 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
-class AskedLayout(NamedTuple):
-    """A layout that was asked for, and its settings: the numbers as they were written, empty for a word alone."""
+class RequestedLayout(NamedTuple):
+    """A layout that was requested, and its settings: the numbers as they were written, empty for a word alone."""
 
     name: str
     settings: Mapping[str, str]
 
 
-def read_layout(word: str) -> AskedLayout:
+def read_layout(word: str) -> RequestedLayout:
     """Read a layout, a name alone or with settings behind a colon; raise `UsageError` where there is no such one."""
     name, colon, rest = word.partition(":")
     if name not in LAYOUTS:
-        near = difflib.get_close_matches(name.lower(), LAYOUTS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(name.lower(), LAYOUTS)
         raise UsageError(f"There is no layout {name!r}; the layouts are {', '.join(LAYOUTS)}.{hint}")
     known = LAYOUT_SETTINGS.get(name, {})
     settings: dict[str, str] = {}
@@ -43,7 +41,7 @@ def read_layout(word: str) -> AskedLayout:
         if equals and not _NUMBER.fullmatch(number):
             raise UsageError(f"The layout {name} with {written.strip()}: give a whole number of at least 1.")
         settings[setting] = number
-    return AskedLayout(name, settings)
+    return RequestedLayout(name, settings)
 
 
 def with_setting(word: str | None, setting: str) -> str:
@@ -58,7 +56,7 @@ def with_setting(word: str | None, setting: str) -> str:
 
 
 def name_of(word: str | None) -> str | None:
-    """Return the name of a layout that was asked for; None for the contract's own."""
+    """Return the name of a layout that was requested; None for the contract's own."""
     return None if word is None else word.partition(":")[0]
 
 
@@ -70,20 +68,13 @@ def operation_in(operation: str, layout: str | None) -> Operation:
 @cache
 def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
     """Return the ids of clauses that apply in a layout (None: the contract's own), those of this layout alone first."""
-    own: list[str] = []
-    everybodys: list[str] = []
-    for clause in clauses:
-        layouts = layouts_of_clause(clause)
-        if not layouts:
-            everybodys.append(clause)
-        elif name_of(layout) in layouts:
-            own.append(clause)
-    return (*own, *everybodys) if len(own) + len(everybodys) < len(clauses) or own else clauses
+    own = (clause for clause in clauses if name_of(layout) in layouts_of_clause(clause))
+    return (*own, *(clause for clause in clauses if not layouts_of_clause(clause)))
 
 
 def clause_in(clause: str, layout: str | None) -> str:
     """Return the clause that says in a layout what one says of arguments that the layout lacks; else the same one."""
-    return CLAUSES_IN_PLACE.get(name_of(layout) or "", {}).get(clause, clause)
+    return CLAUSES_INSTEAD.get(name_of(layout) or "", {}).get(clause, clause)
 
 
 @cache

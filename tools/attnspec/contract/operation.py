@@ -36,21 +36,11 @@ class Examples(NamedTuple):
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor that an operation takes.
+    """A tensor that an operation takes, with the meaning of each axis in words (empty: any rank).
 
-    Attributes
-    ----------
-    name
-        Its name.
-    axes
-        Meaning of each axis, in words; empty for a tensor of any rank.
-    optional
-        Whether a case may leave it out.
-    broadcasts
-        Whether leading axes may be missing, or have the length 1.
-    derived
-        The operation that gives it from the other inputs and attributes; None for a free input. An implementation may
-        compute it anew, so the expected values ignore how it is rounded: the tolerance carries that.
+    A case may leave out an `optional` one; leading axes of one that `broadcasts` may be missing, or have the length 1.
+    `derived` is the operation that gives it from the other inputs and attributes, None for a free input. An
+    implementation may compute it anew, so the expected values ignore how it is rounded: the tolerance carries that.
     """
 
     name: str
@@ -62,26 +52,12 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """A tensor that an operation gives.
+    """A tensor that an operation gives, with the meaning of each axis in words (empty: any rank).
 
-    Attributes
-    ----------
-    name
-        Its name.
-    axes
-        Meaning of each axis, in words; empty for a tensor of any rank.
-    required
-        Whether it is expected of every implementation; others may leave it out.
-    where_given
-        The input without which there is no such output; None for one that there is always. It must hold numbers: truth
-        values have no gradient.
-    dtype
-        Which dtype it may have.
-    exact
-        Whether its elements are equal or wrong, as truth values and integers are; floats have a tolerance.
-    intermediate
-        Whether it is a step before the results. Its mistakes show in them too, so that the positions of wrong elements
-        are reported of results alone.
+    A `required` one is expected of every implementation. There is none without the input `where_given` (None: there is
+    one always), which must hold numbers: truth values have no gradient. Elements of an `exact` one are equal or wrong,
+    as truth values and integers are; floats have a tolerance. An `intermediate` one is a step before the results, in
+    which its mistakes show, too: the positions of wrong elements are reported of results alone.
     """
 
     name: str
@@ -95,26 +71,19 @@ class Output:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of the contract.
+    """One operation of the contract, by the name of the callable in an adapter.
 
     Attributes
     ----------
-    name
-        The operation, and the name of the callable in an adapter.
     short_name
         How the ids of its clauses and mistakes begin.
-    family
-        The family that it belongs to.
     sentence
         Its purpose, in words: the end of a sentence.
-    takes
-        Its tensors, those that every case states first.
-    attributes
-        Attribute name to default; ``REQUIRED`` marks one without a default.
-    gives
-        Its outputs, in the order in which an adapter may return them; the first one is always expected.
-    steps
-        Output names in the order of computing, for naming the first step that diverges; that of `gives` if empty.
+    takes, attributes
+        Its tensors, those that every case states first; attribute to default, ``REQUIRED`` for one without a default.
+    gives, steps
+        Its outputs, in the order in which an adapter may return them, the first one always expected; their names in the
+        order of computing, for naming the first step that diverges (empty: the same order).
     conventions
         The conventions that concern it.
     may_fuse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.gate.baseline import NOT_EXPLAINED
 from attnspec.gate.decision import Demands, judge
 from attnspec.gate.knowing import known_of

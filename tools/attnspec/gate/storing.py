@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import BaselineError, FixtureError
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 from attnspec.cases import canonical_json, check_file
 from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
 from attnspec.gate.group import Group

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from attnspec.base import __version__
 from attnspec.base.errors import UsageError
-from attnspec.base.replacing import replace_file
-from attnspec.base.version import __version__
+from attnspec.base.files import replace_file
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
 from attnspec.grading import MustRefuse, NotGraded, Properties, bounded

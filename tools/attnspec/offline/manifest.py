@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attnspec.base.errors import FixtureError, UsageError
-from attnspec.cases import check_against_schema
+from attnspec.cases.reading import check_against_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

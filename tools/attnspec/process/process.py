@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import AttnspecError, ProtocolError
-from attnspec.contract import capabilities, conventions
+from attnspec.contract import conventions
 from attnspec.contract.implementation import Crashed, Declined, Malformed, TimedOut
 from attnspec.process.launching import LINE_LIMIT, SECONDS_TO_STOP, launch, split_command
 from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
@@ -105,7 +105,7 @@ class ProcessImplementation:
             line = process.receive(time.monotonic() + self._start_timeout)
             started = read_started(read_message(line), self._adapter)
             conventions.check(started.declaration.conventions, said_by=self._adapter)
-            capabilities.check(started.declaration.without, said_by=self._adapter)
+            conventions.check_capabilities(started.declaration.without, said_by=self._adapter)
         except StartRefusedError as refusal:
             process.kill()
             raise ProtocolError(f"The command {self._adapter!r} cannot start: {refusal}") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from attnspec.base.errors import AttnspecError
-from attnspec.base.locations import GOLDEN_FOLDER
+from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES

@@ -17,7 +17,7 @@ def read_report(path: Path) -> dict[str, Any]:
 
     `ReportError` if the file cannot be read, is cut off, does not follow the schema, or has lost results.
     """
-    from attnspec.cases import check_against_schema
+    from attnspec.cases.reading import check_against_schema
 
     document = _parsed(path)
     try:

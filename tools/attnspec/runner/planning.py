@@ -171,7 +171,7 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
         of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
         bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, choices)
         if bound is not None and of_values:
-            bound.place_of_values = len(grades)
+            bound.run_of_values = len(grades)
         for dtype in group:
             place = grades.index((dtype, fused))
             expected = expectation(case, dtype, choices, seen, bound, family, place)

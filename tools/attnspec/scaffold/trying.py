@@ -12,7 +12,7 @@ import numpy as np
 
 from attnspec.base.errors import AttnspecError
 from attnspec.cases import load_suite
-from attnspec.cases.reading import SMOKE_PROFILE
+from attnspec.cases.selecting import SMOKE_PROFILE
 from attnspec.contract import LAYOUTS, OPERATIONS
 from attnspec.contract.arrangement import Circumstances
 from attnspec.contract.implementation import Outputs

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import UsageError, did_you_mean
+from attnspec.base.extensions import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,7 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TENSORS", "Differentiable", "Tensors", "tensors_called"]
 
-TENSORS = ("numpy", "torch", "jax", "dlpack")
+_MAKERS = {
+    "numpy": "attnspec.tensors.of_numpy:tensors",
+    "torch": "attnspec.tensors.of_torch:tensors",
+    "jax": "attnspec.tensors.of_jax:tensors",
+    "dlpack": "attnspec.tensors.of_numpy:exchanged_tensors",
+}
+"""Library to the function that makes its tensors for a device."""
+
+TENSORS = tuple(_MAKERS)
 """Libraries whose tensors can be handed over, imported when named; ``dlpack`` is for any that speaks this protocol."""
 
 
@@ -30,7 +37,7 @@ class Tensors(Protocol):
         """
         ...
 
-    def held(self, tensor: Any) -> NDArray[Any]:
+    def array(self, tensor: Any) -> NDArray[Any]:
         """Return the array that a tensor that was given holds now."""
         ...
 
@@ -53,28 +60,11 @@ class Differentiable(Tensors, Protocol):
         at: Mapping[str, Any],
         along: Mapping[str, Any],
     ) -> Mapping[str, Any]:
-        """Return the gradients of a function by reverse differentiation.
+        """Return the gradients of a function by reverse differentiation, under the names of `at`.
 
-        Parameters
-        ----------
-        function
-            Takes tensors by name and returns tensors by name, of which those that `along` names are differentiated.
-        at
-            The tensors with respect to which gradients are wanted; the function is called with them, once.
-        along
-            The gradients with respect to the function's outputs.
-
-        Returns
-        -------
-        Mapping
-            The gradients, under the names of `at`; zeros where nothing depends on a tensor.
-
-        Raises
-        ------
-        TypeError
-            If the library sees no way from the outputs back to the tensors.
-        Unsupported
-            If it sees one from some of the outputs alone.
+        The function is called once, `at` tensors by name, and returns others by name, whose own gradients are `along`.
+        Gradients are zeros where nothing depends on a tensor. Raises `TypeError` if the library sees no way from the
+        outputs back to the tensors, `Unsupported` if it sees one from some of the outputs alone.
         """
         ...
 
@@ -90,7 +80,6 @@ def tensors_called(name: str, device: str | None, *, said_by: str) -> Tensors:
     imported; `TargetError` if it cannot use the device.
     """
     if name not in TENSORS:
-        near = get_close_matches(str(name).lower(), TENSORS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(name).lower(), TENSORS)
         raise UsageError(f"{said_by} asks for the tensors of {name!r}; there are those of {', '.join(TENSORS)}.{hint}")
-    return cast("Tensors", import_module(f"attnspec.tensors.of_{name}").tensors(device))
+    return loaded(_MAKERS[name])(device)

@@ -43,7 +43,7 @@ class JaxTensors:
         with self.calling():
             return jax.device_put(np.array(array), self._device)
 
-    def held(self, tensor: Any) -> NDArray[Any]:
+    def array(self, tensor: Any) -> NDArray[Any]:
         """Return JAX's array as one of NumPy."""
         return np.asarray(tensor)
 
@@ -55,14 +55,7 @@ class JaxTensors:
         """Return the context in which JAX has 64-bit numbers, without which float64 is float32 to it."""
         return jax.enable_x64(True)
 
-    def gradients(
-        self,
-        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-        at: Mapping[str, Any],
-        along: Mapping[str, Any],
-    ) -> Mapping[str, Any]:
-        """Return the gradients of a function by ``jax.vjp``."""
-        return gradients(function, at, along)
+    gradients = staticmethod(gradients)
 
     def has_gradient(self, tensor: Any) -> bool:
         """Return whether an array holds numbers of a float dtype."""
@@ -71,8 +64,8 @@ class JaxTensors:
 
 def tensors(device: str | None) -> JaxTensors:
     """Return JAX's arrays on a device (None: the CPU); raise `TargetError` if JAX cannot use it."""
-    platform, _, place = (device or "cpu").partition(":")
+    platform, _, index = (device or "cpu").partition(":")
     try:
-        return JaxTensors(jax.devices(platform)[int(place or 0)])
+        return JaxTensors(jax.devices(platform)[int(index or 0)])
     except (RuntimeError, IndexError, ValueError) as error:
         raise TargetError(f"--device {device}: JAX {jax.__version__} cannot use it here: {error}") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import TargetError, Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.tensors.libraries import import_library
-from attnspec.tensors.strided_copies import strided_copy
+from attnspec.tensors.of_numpy import strided_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,7 +98,7 @@ class TorchTensors:
         """Return the array as a tensor."""
         return to_tensor(array, self._device)
 
-    def held(self, tensor: Any) -> NDArray[Any]:
+    def array(self, tensor: Any) -> NDArray[Any]:
         """Return the tensor as an array."""
         return to_array(tensor)
 
@@ -110,14 +110,7 @@ class TorchTensors:
         """Return a context that does nothing: the function itself decides whether gradients are kept."""
         return nullcontext()
 
-    def gradients(
-        self,
-        function: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-        at: Mapping[str, Any],
-        along: Mapping[str, Any],
-    ) -> Mapping[str, Any]:
-        """Return the gradients of a function by ``torch.autograd.grad``."""
-        return gradients(function, at, along)
+    gradients = staticmethod(gradients)
 
     def has_gradient(self, tensor: Any) -> bool:
         """Return whether a tensor holds numbers of a float dtype."""

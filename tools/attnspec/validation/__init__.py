@@ -7,9 +7,9 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from attnspec.base import __version__
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import MEASURED, loaded
-from attnspec.base.version import __version__
 from attnspec.cases import load_selected
 from attnspec.contract import OPERATIONS
 from attnspec.contract import conventions as convention_rules

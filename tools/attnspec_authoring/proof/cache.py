@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import ml_dtypes
 import numpy as np
 
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec_authoring.proof.subjects import remembers, subjects
 from attnspec_controls import Control
@@ -159,7 +159,8 @@ def _state_of_code() -> tuple[tuple[int, int], ...]:
 
 @cache
 def _files_of(folder: Path) -> tuple[Path, ...]:
-    return tuple(sorted(folder.rglob("*.py")))
+    # The contract is data, and decides as code does.
+    return tuple(sorted((*folder.rglob("*.py"), *folder.glob("contract/*.json"))))
 
 
 @cache

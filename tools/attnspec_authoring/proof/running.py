@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from attnspec.base.version import __version__
+from attnspec.base import __version__
 from attnspec.cases import load_suite
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import grade

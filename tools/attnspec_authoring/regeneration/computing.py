@@ -11,8 +11,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from attnspec.cases import canonical_json, generated_of
-from attnspec.cases.tensor_json import shapes_of
+from attnspec.cases import canonical_json
+from attnspec.cases.tensor_json import generated_of, shapes_of
 from attnspec_authoring.regeneration.filling import filled_document
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.base.errors import MissingDependencyError, RecipeError
-from attnspec.cases import FORMAT, Inputs, generated_of, tensor_to_json
+from attnspec.cases import FORMAT, Inputs
 from attnspec.cases.consistency import contradiction
+from attnspec.cases.tensor_json import generated_of, tensor_to_json
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import INPUT_DTYPES, follows_run, rounded_to
 from attnspec_authoring.regeneration.printed import printed_to_json

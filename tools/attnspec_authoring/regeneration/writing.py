@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attnspec.base.errors import RecipeError, UsageError
-from attnspec.base.locations import GOLDEN_FOLDER
-from attnspec.base.replacing import UNFINISHED, replace_file
-from attnspec.cases import FORMAT, INDEX, RECORDS, canonical_json
+from attnspec.base.files import GOLDEN_FOLDER, UNFINISHED, replace_file
+from attnspec.cases import FORMAT, canonical_json
+from attnspec.cases.reading import INDEX, RECORDS
 from attnspec.contract import ON_REQUEST
 from attnspec_authoring.recipes import authored_cases, sampled_cases
 from attnspec_authoring.regeneration.computing import computed_texts

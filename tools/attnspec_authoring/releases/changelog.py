@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path

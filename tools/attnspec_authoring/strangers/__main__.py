@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import AttnspecError
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 from attnspec.cases import load_suite
 from attnspec_authoring.strangers.archives import STRANGERS
 from attnspec_authoring.strangers.index import INDEX, Index, index_text, read_index

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,11 +77,10 @@ def _check_left_out(left_out: frozenset[str]) -> None:
 
     for word in sorted(left_out):
         if not can_be_left_out(word):
-            near = get_close_matches(word, (*CAPABILITIES, *words_of_draws()), n=1)
+            hint = did_you_mean(word, (*CAPABILITIES, *words_of_draws()))
             raise UsageError(
-                f"--without {word}: {word!r} is nothing that draws could leave out."
-                + (f" Did you mean {near[0]}?" if near else "")
-                + " Write a capability or an argument (`attnspec explain capabilities` lists them), or a feature of "
+                f"--without {word}: {word!r} is nothing that draws could leave out.{hint}"
+                " Write a capability or an argument (`attnspec explain capabilities` lists them), or a feature of "
                 f"draws: {', '.join(words_of_draws())}."
             )
 

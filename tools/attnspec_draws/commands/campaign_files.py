@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None) -> None:
     """Refuse unwritable files, or two that are one, by `UsageError` before anything is drawn; none is touched."""
-    from attnspec.base.replacing import check_replaceable
+    from attnspec.base.files import check_replaceable
 
     named = {"--recipes": recipes, "--coverage": coverage, "--resume": resume}
     places: dict[Path, str] = {}
@@ -72,7 +72,7 @@ def _taken(workers: Executor, pending: list[Any]) -> list[Any]:
 
 
 def _write(path: Path, text: str) -> None:
-    from attnspec.base.replacing import replace_file
+    from attnspec.base.files import replace_file
 
     try:
         replace_file(path, text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import shapes_of
+from attnspec.cases.tensor_json import shapes_of
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws

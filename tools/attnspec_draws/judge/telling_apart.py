@@ -83,7 +83,7 @@ def distinguish(
     if None.
     """
     case, expected, bound = run.case, run.expected, run.bound
-    if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
+    if not isinstance(expected, Values) or bound is None or bound.run_of_values is None:
         raise UsageError(f"{case.id} does not owe values of the reference: no impostor can be held against it.")
     names = [name for name in outputs or run.operation.required(case.inputs) if name in expected.outputs]
     answering = answering or answering_of(run)
@@ -163,9 +163,9 @@ def _reported(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> 
 def _own_error(run: Run, name: str) -> NDArray[Any]:
     """Return how far the expected values may themselves lie from the exact ones."""
     assert run.bound is not None
-    assert run.bound.place_of_values is not None
+    assert run.bound.run_of_values is not None
     # The tolerance of the run in which the values were computed is twice their error: its own, and that of the values.
-    return run.bound.of(name, run.bound.place_of_values).error / 2
+    return run.bound.of(name, run.bound.run_of_values).error / 2
 
 
 def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:

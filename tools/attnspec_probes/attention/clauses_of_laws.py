@@ -1,17 +1,21 @@
-"""Which clause a law breaks, and which ones a call can break that gives certain arguments."""
+"""The finding of one call of a black box: a law, or the part that goes wrong; and the clauses that it may break."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attnspec.contract import CLAUSES_OF_LAYOUTS
 from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
 from attnspec.specification import clauses as specified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
 
     from attnspec_probes.attention.single_laws.probe import Probe
+
 
 _OF_ARGUMENT = {
     "mask": ("mask.boolean", "mask.additive", "mask.broadcast", "masked_nonfinite", "fully_masked_row"),
@@ -64,7 +68,7 @@ def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tup
     """
     found = [clause_in(each, layout) for each in named]
     if layout is not None and not is_sure:
-        found += [each for each in _of_layouts() if name_of(layout) in layouts_of_clause(each)]
+        found += [each for each in specified() if name_of(layout) in layouts_of_clause(each)]
     return tuple(dict.fromkeys(found))
 
 
@@ -72,11 +76,6 @@ def of_unread(layout: str | None) -> str | None:
     """Return the clause about what a layout holds and nobody may read; None where it holds nothing such."""
     unread = clause("paged.unread")
     return unread if name_of(layout) in layouts_of_clause(unread) else None
-
-
-def _of_layouts() -> list[str]:
-    """Return the clauses that are asked in some layouts alone."""
-    return [each for each in specified() if each.startswith(tuple(CLAUSES_OF_LAYOUTS))]
 
 
 def of_scale(probe: Probe) -> str:
@@ -138,3 +137,40 @@ def of_constraint(constraint: str, probe: Probe) -> str:
         "keys": "softmax.keys",
     }
     return clause(names[constraint])
+
+
+ARGUMENTS = "arguments"
+"""The kind of a finding that says nothing but which arguments a call needs to go wrong."""
+
+UNREAD = "unread"
+"""The kind of a finding that results depend on what a layout holds and nobody may read."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of one call: its subject, clauses that are or may be broken, and a sentence; `parameters` were fitted.
+
+    `output` gives the output of any call by the law, None where it says nothing of that call; None where it never does.
+    """
+
+    kind: str
+    clauses: tuple[str, ...]
+    sentence: str
+    parameters: Mapping[str, float | str] = field(default_factory=dict[str, "float | str"])
+    output: Callable[[Probe], NDArray[Any] | None] | None = None
+
+
+def part(probe: Probe) -> Finding:
+    """Return the finding that the arguments of a call alone give, which goes wrong with no fewer."""
+    given = sorted(probe.arguments)
+    needed = f"with {', '.join(given)}, and with no fewer" if given else "without any optional argument"
+    return Finding(ARGUMENTS, of_arguments(probe.arguments), f"It goes wrong {needed}.")
+
+
+def in_words(parameters: Mapping[str, float | str]) -> str:
+    """Return what was fitted, in brackets; empty where nothing was."""
+    reported = ", ".join(
+        f"{name.replace('_', ' ')} {value:.6g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
+        for name, value in parameters.items()
+    )
+    return f" ({reported})" if reported else ""

@@ -1,4 +1,4 @@
-"""Findings about the keys that were attended, and those of which a share was kept."""
+"""Findings about the keys that were attended, those of which a share was kept, and where queries stand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.probed_call import Finding, part
+from attnspec_probes.attention.clauses_of_laws import Finding, part
 from attnspec_probes.attention.single_laws.attended_laws import (
     above_threshold,
     attended_in,
@@ -17,47 +17,38 @@ from attnspec_probes.attention.single_laws.attended_laws import (
     refined,
     threshold,
 )
-from attnspec_probes.attention.single_laws.read_weights import read
-from attnspec_probes.attention.single_laws.resizing import resized
+from attnspec_probes.attention.single_laws.probe import read, resized
 from attnspec_probes.attention.single_laws.total_laws import fill_laws
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.attended_laws import AttendedLaw
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
-_KINDS = {
-    "position": "offset",
-    "causal": "offset",
-    "left": "window",
-    "right": "window",
-    "open_side": "window",
-    "mask axes": "mask",
+
+_WORDS = {
+    "position": ("offset", "Positions"),
+    "causal": ("offset", "Causality"),
+    "left": ("window", "The left side of the window"),
+    "right": ("window", "The right side of the window"),
+    "open_side": ("window", "The window"),
+    "mask": ("mask", "The mask"),
+    "mask axes": ("mask", "The mask"),
+    "lengths": ("lengths", "Key lengths"),
+    "keys": ("keys", "Keys"),
 }
-"""Constraint to what a law about it is called; others are called as the constraint is."""
+"""Constraint to the kind of a law about it, and to its subject in a sentence."""
 
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
 
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
-
-_WORDS = {
-    "position": "Positions",
-    "causal": "Causality",
-    "left": "The left side of the window",
-    "right": "The right side of the window",
-    "open_side": "The window",
-    "mask": "The mask",
-    "mask axes": "The mask",
-    "lengths": "Key lengths",
-    "keys": "Keys",
-}
 
 
 def from_keys(reading: Reading, calling: Calling, dtype: str) -> list[Finding]:
@@ -117,7 +108,7 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     def output(of: Probe) -> NDArray[Any] | None:
         attended = law.attended(of)
         logits = of.logits if law.adds_mask else of.logits - of.mask
-        return None if attended is None else of.output_of(of.weights_of(logits, attended))
+        return None if attended is None else of.output_by(logits, attended)
 
     # Where it is said how far a bound is off, it is the position that is.
     is_placed = law.constraint in ("causal", "position") and law.parameters
@@ -125,5 +116,44 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     if law.constraint == "keys" and probe.arguments:
         named = clauses.of_arguments(probe.arguments)
     parameters = {"constraint": law.constraint, **law.parameters}
-    kind = _KINDS.get(law.constraint, law.constraint)
-    return Finding(kind, named, f"{_WORDS[law.constraint]}: {law.change}.", parameters, output)
+    kind, subject = _WORDS[law.constraint]
+    return Finding(kind, named, f"{subject}: {law.change}.", parameters, output)
+
+
+_PLACED: dict[str, Callable[[Probe], Probe]] = {
+    "is_causal": lambda bare: bare.said(is_causal=True),
+    "window": lambda bare: bare.said(window=[1, 1]),
+    "alibi_slopes": lambda bare: bare.given(alibi_slopes=np.linspace(0.5, 1.0, bare.shape[1])),
+}
+"""Arguments that positions decide, each to the function that adds it to a call without any."""
+
+
+_MOVING = {"past_key", "causal_alignment"}
+"""Arguments that move queries."""
+
+
+def is_general(probe: Probe, calling: Calling, dtype: str) -> bool | None:
+    """Return whether a minimal failing call fails, too, with another argument instead of its one that positions decide.
+
+    None where it has none or several of them.
+    """
+    needed = [name for name in _PLACED if name in probe.arguments]
+    if len(needed) != 1:
+        return None
+    bare = probe.without(needed[0])
+    others = [added(bare) for name, added in _PLACED.items() if name != needed[0]]
+    return any(other.fails(calling, dtype) for other in others if other.live.any())
+
+
+def from_placing(probe: Probe, calling: Calling, dtype: str) -> Finding | None:
+    """Return for what queries stand wrongly; None where it is not about positions."""
+    general = is_general(probe, calling, dtype) if _MOVING & probe.arguments else None
+    if general is None:
+        return None
+    (needed,) = (name for name in _PLACED if name in probe.arguments)
+    given = ", ".join(sorted(probe.arguments - {needed}))
+    if general:
+        reported = f"Queries stand wrongly with {given}, whatever their position is for."
+        return Finding("position", (clauses.of_alignment(probe),), reported)
+    reported = f"It goes wrong with {needed} and {given}; what else positions decide is right."
+    return Finding("position", clauses.of_placed(needed, probe), reported)

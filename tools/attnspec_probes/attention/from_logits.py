@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import clause
-from attnspec_probes.attention.from_keys import from_threshold
-from attnspec_probes.attention.from_placing import is_general
+from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
+from attnspec_probes.attention.from_keys import from_threshold, is_general
 from attnspec_probes.attention.from_scale import from_scale
-from attnspec_probes.attention.probed_call import Finding, in_words
 from attnspec_probes.attention.single_laws.alibi_laws import alibi_laws
 from attnspec_probes.attention.single_laws.attended_laws import constraints_of, together
 from attnspec_probes.attention.single_laws.logit_laws import logit_laws, logits_are_right, rows_of
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.alibi_laws import AlibiLaw
     from attnspec_probes.attention.single_laws.logit_laws import LogitLaw, Rows
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _NO_FACTOR = 1e-9
 """A mask of numbers that has no more effect than this is not added."""
@@ -83,7 +80,7 @@ def _by_distance(law: AlibiLaw, *, for_all: bool) -> Callable[[Probe], NDArray[A
 
     def output(of: Probe) -> NDArray[Any]:
         attended = together(of, constraints_of(of, law.at(of))) if for_all else of.placing.attendable
-        return of.output_of(of.weights_of(of.capped(of.scores) + of.mask + law.bias(of), attended))
+        return of.output_by(of.capped(of.scores) + of.mask + law.bias(of), attended)
 
     return output
 
@@ -94,7 +91,7 @@ def _of_law(law: LogitLaw, probe: Probe) -> Finding:
         _clauses_of(law, probe),
         f"Logits are other ones: {law.name}{in_words(law.parameters)}.",
         dict(law.parameters),
-        lambda of: of.output_of(of.weights_of(law.logits(of), of.placing.attendable)),
+        lambda of: of.output_by(law.logits(of)),
     )
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import clause
-from attnspec_probes.attention.probed_call import Finding
+from attnspec_probes.attention.clauses_of_laws import Finding, clause
 from attnspec_probes.attention.single_laws.logit_laws import logit_laws, rows_of
-from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.probe import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,9 +38,21 @@ def from_scale(factor: float, probe: Probe, calling: Calling, dtype: str) -> lis
     if beside is not None and abs(ratio) > _SAME and abs(beside / other.scale / ratio - 1) < _SAME:
         return [_base(ratio)]
     found = [_default(factor, probe, measured)] if is_default else [_explicit(factor, probe, measured)]
-    reported = f"Scores are multiplied by {factor:.6g}; expected {probe.scale:.6g}."
-    parameters: dict[str, float | str] = {"factor": factor, "expected": probe.scale}
-    return [*found, Finding("scale", (clauses.of_scale(probe),), reported, parameters, _as_here(factor, probe))]
+    return [*found, _finding(factor, probe)]
+
+
+def _finding(
+    factor: float,
+    probe: Probe,
+    form: str = "",
+    parameters: Mapping[str, float | str] | None = None,
+    by: Callable[[Probe], NDArray[Any] | None] | None = None,
+    of: str | None = None,
+) -> Finding:
+    """Return the factor of the scores as a finding: its form in words, what was fitted, the outputs, and the clause."""
+    reported = f"Scores are multiplied by {factor:.6g}; expected {probe.scale:.6g}.{form and f' {form}'}"
+    fitted = {"factor": factor, "expected": probe.scale, **(parameters or {})}
+    return Finding("scale", (of or clauses.of_scale(probe),), reported, fitted, by or _as_here(factor, probe))
 
 
 def _base(ratio: float) -> Finding:
@@ -65,18 +76,15 @@ def _default(factor: float, probe: Probe, measured: Callable[..., float | None])
     by_width, by_values, by_heads = (_power(factor, each) or 0.0 for each in doubled)
     if doubled[0] is None:
         by_width = -0.5  # as is expected
-    reported = f"Scores are multiplied by {factor:.6g}; expected {probe.scale:.6g}."
-    parameters: dict[str, float | str] = {"factor": factor, "expected": probe.scale}
     added = _added(factor, doubled[0], width)
     if added is not None and abs(by_values) + abs(by_heads) < _SAME:
-        parameters["added_to_width"] = added
-        words = f"{reported} With E features it is 1/sqrt(E {added:+.6g}); 1/sqrt(E) is expected."
+        words = f"With E features it is 1/sqrt(E {added:+.6g}); 1/sqrt(E) is expected."
         by = _where_default(lambda of: max(of.inputs["query"].shape[-1] + added, 1e-300) ** -0.5)
-        return Finding("scale", (clause("scale.default"),), words, parameters, by)
+        return _finding(factor, probe, words, {"added_to_width": added}, by)
     # Marks of heads widen the values that read the weights, too.
     by_heads -= by_values * (math.log2(_width_read(probe.given(**more)) / values) if of_heads else 0.0)
     constant = factor / width**by_width / values**by_values / heads**by_heads
-    form = [f"{constant:.6g}"]
+    form, parameters = [f"{constant:.6g}"], dict[str, float]()
     names = {"power": ("E", by_width), "power_of_value_width": ("Ev", by_values), "power_of_heads": ("Hq", by_heads)}
     for name, (extent, power) in names.items():
         if abs(power) > _SAME or name == "power":
@@ -85,21 +93,16 @@ def _default(factor: float, probe: Probe, measured: Callable[..., float | None])
             form.append(f"{extent}^{power:.4g}")
     if len(form) == 1:
         form.append("for every E")
-    parameters["constant"] = constant
-    return Finding(
-        "scale",
-        (clause("scale.default"),),
-        f"{reported} It is {' '.join(form)}; 1/sqrt(E) is expected.",
-        parameters,
-        _where_default(
-            lambda of: (
-                constant
-                * float(of.inputs["query"].shape[-1]) ** by_width
-                * float(of.inputs["value"].shape[-1]) ** by_values
-                * float(of.shape[1]) ** by_heads
-            )
-        ),
+    by = _where_default(
+        lambda of: (
+            constant
+            * float(of.inputs["query"].shape[-1]) ** by_width
+            * float(of.inputs["value"].shape[-1]) ** by_values
+            * float(of.shape[1]) ** by_heads
+        )
     )
+    words = f"It is {' '.join(form)}; 1/sqrt(E) is expected."
+    return _finding(factor, probe, words, {**parameters, "constant": constant}, by)
 
 
 def _width_read(probe: Probe) -> int:
@@ -126,30 +129,22 @@ _RANK = 4
 def _explicit(factor: float, probe: Probe, measured: Callable[..., float | None]) -> Finding:
     """Return how the factor depends on the scale that is given."""
     scale = probe.scale
-    parameters: dict[str, float | str] = {"factor": factor, "expected": scale}
-    reported = f"Scores are multiplied by {factor:.6g}; expected {scale:.6g}."
     default = probe.without("scale").scale
     if abs(factor / default - 1) < _SAME:
-        words = f"{reported} That is the default: the given scale is not looked at."
         by = _where_explicit(lambda of: of.without("scale").scale)
-        return Finding("scale", (clauses.of_scale(probe),), words, parameters, by)
+        return _finding(factor, probe, "That is the default: the given scale is not looked at.", by=by)
     doubled, turned = measured(probe.said(scale=2 * scale)), measured(probe.said(scale=-scale))
     power = _power(factor, doubled) if scale else None
     if power is None or turned is None:
-        return Finding("scale", (clauses.of_scale(probe),), reported, parameters, _as_here(factor, probe))
+        return _finding(factor, probe)
     is_odd = factor * turned < 0
     constant = factor / abs(scale) ** power * (np.sign(scale) if is_odd else 1)
-    parameters |= {"power": power, "constant": constant}
     # A call that goes wrong with scales of both signs is no matter of one.
     is_wrong_elsewhere = abs(turned + scale) > _SAME * abs(scale) and scale < 0
     form = "" if abs(power - 1) < _SAME else f" to the power {power:.4g}"
-    return Finding(
-        "scale",
-        (clause("scale.explicit") if is_wrong_elsewhere else clauses.of_scale(probe),),
-        f"{reported} It is {constant:.6g} times the given scale{form}.",
-        parameters,
-        _where_explicit(lambda of: constant * abs(of.scale) ** power * (np.sign(of.scale) if is_odd else 1)),
-    )
+    by = _where_explicit(lambda of: constant * abs(of.scale) ** power * (np.sign(of.scale) if is_odd else 1))
+    words, fitted = f"It is {constant:.6g} times the given scale{form}.", {"power": power, "constant": constant}
+    return _finding(factor, probe, words, fitted, by, clause("scale.explicit") if is_wrong_elsewhere else None)
 
 
 def _as_here(factor: float, probe: Probe) -> Callable[[Probe], NDArray[Any] | None]:
@@ -177,11 +172,7 @@ def _where_explicit(factor: Callable[[Probe], float]) -> Callable[[Probe], NDArr
 
 
 def _by_factor(factor: Callable[[Probe], float]) -> Callable[[Probe], NDArray[Any]]:
-    def output(of: Probe) -> NDArray[Any]:
-        logits = of.capped(of.products * factor(of)) + of.bias + of.mask
-        return of.output_of(of.weights_of(logits, of.placing.attendable))
-
-    return output
+    return lambda of: of.output_by(of.capped(of.products * factor(of)) + of.bias + of.mask)
 
 
 def _factor_of(probe: Probe, calling: Calling, dtype: str, wider: int) -> float | None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import clause
-from attnspec_probes.attention.probed_call import Finding, in_words
+from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
 from attnspec_probes.attention.single_laws.head_laws import head_map
 from attnspec_probes.attention.single_laws.logit_laws import logits_are_right, rows_of
 from attnspec_probes.attention.single_laws.plain_laws import first_wrong_length, tile_law
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _LONG_ROWS = (97, 61, 34)
 """Keys of rows that show tiles: of up to half their length, and not multiples of common ones."""

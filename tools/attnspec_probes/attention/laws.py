@@ -10,12 +10,19 @@ import numpy as np
 from attnspec.families.attention.steps.quantized import is_quantized
 from attnspec.runner.law import Law
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.from_placing import from_placing
+from attnspec_probes.attention.clauses_of_laws import ARGUMENTS, UNREAD, Finding, part
+from attnspec_probes.attention.from_keys import from_placing
 from attnspec_probes.attention.looking import look
-from attnspec_probes.attention.probed_call import ARGUMENTS, UNREAD, Finding, part
-from attnspec_probes.attention.single_laws.memory_laws import follows_earlier_calls, requested_again
 from attnspec_probes.attention.single_laws.probe import OPERATION
-from attnspec_probes.attention.single_laws.reducing import Start, passes, probe_of, reduced, starts
+from attnspec_probes.attention.single_laws.reducing import (
+    Start,
+    follows_earlier_calls,
+    passes,
+    probe_of,
+    reduced,
+    requested_again,
+    starts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -28,7 +35,7 @@ _STARTS = 3
 """Failing cases of different arguments tried for a law; a mistake that none shows plainly is reported by its cases."""
 
 _COMPARED = 24
-"""Cases that are held against a law, of those that fail and of those that pass."""
+"""Cases that are compared with a law, of those that fail and of those that pass."""
 
 _MOST_OTHERS = 0.5
 """The share of other failing cases that a law must predict to be the law. The others may go wrong by further rules."""
@@ -42,10 +49,10 @@ _SURE_IN_LAYOUTS = (UNREAD, "scale", "cap", "distance", "features", "rounding", 
 that is read at a wrong position looks like a mass, or like other weights."""
 
 _TURNS = 3
-"""How often a failing case is asked again in a layout, which chooses anew each time what must not be read."""
+"""How often a failing case is called again in a layout, which chooses anew each time what must not be read."""
 
 
-class Held(NamedTuple):
+class Agreement(NamedTuple):
     """How many cases agree with a law, of those that it says something about."""
 
     agree: int
@@ -136,10 +143,10 @@ def _best(
 
     wrongs, rights = alike(failing), alike(passing)
     reported = [finding for finding in findings if finding.kind != ARGUMENTS]
-    held = [(finding, _held(finding, wrongs), _held(finding, rights)) for finding in reported]
+    compared = [(finding, _compared(finding, wrongs), _compared(finding, rights)) for finding in reported]
     agreeing = [
         (finding, wrong.agree)
-        for finding, wrong, right in held
+        for finding, wrong, right in compared
         if wrong.agree >= _MOST_OTHERS * wrong.seen and right.agree >= _NEARLY_ALL * right.seen
     ]
     if agreeing:
@@ -167,7 +174,7 @@ def _of_memory(failing: Sequence[Start], calling: Calling, layout: str | None) -
         return _law(Finding(UNREAD, (unread,), reported), first, 0)
     if not any(map(any, again)):
         reported = (
-            "What failed among the cases is right when it is asked by itself: it depends on what was computed before."
+            "What failed among the cases is right when it is called by itself: it depends on what was computed before."
         )
         return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), reported), first, 0)
     if all(start.memory_order for start in failing[:8]) and not first.probe.fails(calling, first.dtype):
@@ -175,7 +182,7 @@ def _of_memory(failing: Sequence[Start], calling: Calling, layout: str | None) -
             f"It goes wrong where an input lies in memory as {', '.join(sorted(set(first.memory_order.values())))}."
         )
         return _law(Finding("memory layout", clauses.clauses(("memory_layout",)), reported), first, 0)
-    if any(follows_earlier_calls(start, calling, place) for place, start in enumerate(failing[:2])):
+    if any(follows_earlier_calls(start, calling, index) for index, start in enumerate(failing[:2])):
         reported = "It is right at extents that were never used, and wrong when they come again with other numbers."
         return _law(Finding("earlier calls", clauses.clauses(("repeatable",)), reported), first, 0)
     return None
@@ -205,8 +212,8 @@ def _of_dtype(failing: Sequence[Start]) -> Law:
     )
 
 
-def _held(finding: Finding, starts: Sequence[Start]) -> Held:
-    """Hold what a law gives against what came back in other cases."""
+def _compared(finding: Finding, starts: Sequence[Start]) -> Agreement:
+    """Compare what a law gives with what came back in other cases."""
     agree = seen = 0
     for start in starts[:: max(1, len(starts) // _COMPARED)]:
         given = None if finding.output is None else finding.output(start.probe)
@@ -216,7 +223,7 @@ def _held(finding: Finding, starts: Sequence[Start]) -> Held:
             near = np.abs(given - start.got)[start.probe.live] <= 4 * start.probe.slack(start.dtype)
         seen += 1
         agree += bool(near.all())
-    return Held(agree, seen)
+    return Agreement(agree, seen)
 
 
 def _law(finding: Finding, start: Start, confirmed: int) -> Law:

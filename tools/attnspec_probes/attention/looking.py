@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import clause
+from attnspec_probes.attention.clauses_of_laws import Finding, clause, part
 from attnspec_probes.attention.from_keys import from_fill, from_keys
 from attnspec_probes.attention.from_logits import from_logits
 from attnspec_probes.attention.from_totals import from_heads, from_tiles, from_total, from_values
-from attnspec_probes.attention.probed_call import Finding, part
 from attnspec_probes.attention.single_laws.attended_laws import of_mask
-from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.probe import read
 from attnspec_probes.attention.single_laws.rounding_laws import looks_rounded, rounding_law
 
 if TYPE_CHECKING:

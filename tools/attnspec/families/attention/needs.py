@@ -12,7 +12,8 @@ from attnspec.contract.dtypes import QUANTIZED_DTYPES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.cases import Case, Generated
+    from attnspec.cases import Case
+    from attnspec.cases.generator import Generated
 
 _AXES = 4
 """Batch, heads, tokens and features, counted from the end: a tensor may lack the first ones."""

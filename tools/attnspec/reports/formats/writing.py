@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
-from attnspec.base.replacing import check_replaceable, replace_file
+from attnspec.base.files import check_replaceable, replace_file
 from attnspec.cases import canonical_json
 from attnspec.reports.report import report_to_json
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.cases import Inputs
-from attnspec.cases.tensor_json import BELL, Generated, Rise
+from attnspec.cases.generator import BELL, Generated, Rise
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec_draws.generators import Drawn, Words
 

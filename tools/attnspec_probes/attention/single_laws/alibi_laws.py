@@ -49,16 +49,12 @@ _DISTANCES: dict[str, Callable[[NDArray[np.int64]], NDArray[Any]]] = {
 }
 
 
-def _further(off: int) -> Callable[[NDArray[Any], Probe], NDArray[Any]]:
-    return lambda slopes, _: np.roll(slopes, -off)
-
-
 OF_HEAD: dict[str, Callable[[NDArray[Any], Probe], NDArray[Any]]] = {
     "h": lambda slopes, _: slopes,
     "h // (Hq / Hkv)": lambda slopes, of: slopes[of.heads],
     "Hq - 1 - h": lambda slopes, _: slopes[::-1],
     "0": lambda slopes, _: np.full_like(slopes, slopes[0]),
-    **{f"h + {off}": _further(off) for off in range(1, 12)},
+    **{f"h + {off}": lambda slopes, _, off=off: np.roll(slopes, -off) for off in range(1, 12)},
     "h // (Hq / Hkv) * (Hq / Hkv)": lambda slopes, of: slopes[of.heads * (of.shape[1] // of.key_heads)],
     "h % Hkv": lambda slopes, of: slopes[np.arange(len(slopes)) % of.key_heads],
     "(h % Hkv) * (Hq / Hkv) + h // Hkv": lambda slopes, of: slopes[
@@ -68,7 +64,7 @@ OF_HEAD: dict[str, Callable[[NDArray[Any], Probe], NDArray[Any]]] = {
 """Which of the numbers that heads have each query head gets, by the rule; the first is right."""
 
 
-_PLACES: dict[str, Callable[[Probe], int]] = {
+_STARTS: dict[str, Callable[[Probe], int]] = {
     "i": lambda _: 0,
     "i + P": lambda of: of.past,
     "i + P + Sk - Sq": lambda of: of.shape[3] - of.shape[2],
@@ -87,18 +83,16 @@ def alibi_laws(rows: Rows, probe: Probe, dtype: str) -> list[AlibiLaw]:
 
 def _laws(probe: Probe) -> Generator[AlibiLaw]:
     """Give laws, those first in which one thing alone is another one."""
-    offsets = sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs)
     for slope in OF_HEAD:
         yield _law(_EXPECTED, slope, 0)
     others = [distance for distance in _DISTANCES if distance != _EXPECTED]
     for distance in others:
         yield _law(distance, "h", 0)
-    for place, offset in _PLACES.items():
-        yield AlibiLaw("position", f"the query stands at {place}", 0, _bias(_EXPECTED, "h", offset), offset)
+    for start, offset in _STARTS.items():
+        yield AlibiLaw("position", f"the query stands at {start}", 0, _bias(_EXPECTED, "h", offset), offset)
     for distance in (_EXPECTED, *others):
-        for off in offsets:
-            if off:
-                yield _law(distance, "h", off)
+        for off in probe.offsets:
+            yield _law(distance, "h", off)
 
 
 def _law(distance: str, slope: str, off: int) -> AlibiLaw:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.steps.attendance import positions
-from attnspec_probes.attention.single_laws.probe import Probe
-from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.probe import Probe, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Reading
 
 _NO_WEIGHT = 1e-13
 """A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""
@@ -49,7 +48,8 @@ class AttendedLaw:
 
 
 Constraints = dict[str, "NDArray[np.bool_]"]
-_CONSTRAINTS = ("mask", "causal", "left", "right", "lengths")
+_OF_POSITION = ("causal", "left", "right")
+"""The constraints that positions decide."""
 
 
 def attended_in(reading: Reading) -> NDArray[np.bool_]:
@@ -162,7 +162,7 @@ def _laws(probe: Probe) -> Generator[AttendedLaw]:
     for name in present:
         yield _changed(name, "left out", {}, lambda _, allowed: np.ones_like(allowed))
     yield from _offsets(probe)
-    for name in ("causal", "left", "right"):
+    for name in _OF_POSITION:
         if name in present:
             yield from _shifts(probe, name)
     if "mask" in present:
@@ -170,10 +170,7 @@ def _laws(probe: Probe) -> Generator[AttendedLaw]:
     if "lengths" in present:
         yield from _lengths(probe)
     if {"left", "right"} & present.keys():
-        yield AttendedLaw("left", "and the right side exchanged", {}, _exchanged)
-        yield from _wider(probe)
-        yield AttendedLaw("open_side", "a side of 0 is open", {}, _open_at_nothing)
-        yield AttendedLaw("open_side", "an open side is 0", {}, _nothing_where_open)
+        yield from _windows(probe)
     yield from _cut(probe)
 
 
@@ -197,7 +194,7 @@ def _changed(
 
 def _offsets(probe: Probe) -> Generator[AttendedLaw]:
     """Give the laws in which the queries stand elsewhere: at an index of the arrays, or some positions off."""
-    places: dict[str, Callable[[Probe], Any]] = {
+    starts: dict[str, Callable[[Probe], Any]] = {
         "the first key of all": lambda _: 0,
         "the first new key": lambda of: of.past,
         "the end of the array": lambda of: of.shape[3] - of.shape[2],
@@ -208,31 +205,25 @@ def _offsets(probe: Probe) -> Generator[AttendedLaw]:
             _lengths_of(of, "key_lengths", 3) - _lengths_of(of, "query_lengths", 2)
         ),
     }
-    names = [name for name in ("causal", "left", "right") if name in constraints_of(probe)]
+    names = [name for name in _OF_POSITION if name in constraints_of(probe)]
     if not names:
         return
     for only in [names, *([name] for name in names if len(names) > 1)]:
-        for place, offset in places.items():
+        for start, offset in starts.items():
 
             def attended(of: Probe, *, only: list[str] = only, offset: Any = offset) -> NDArray[np.bool_]:
                 moved = constraints_of(of, offset(of))
                 return together(of, {**constraints_of(of), **{name: moved[name] for name in only if name in moved}})
 
             what = "position" if only is names else only[0]
-            yield AttendedLaw(what, f"queries stand at {place}", {"place": place}, attended)
-    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
-        if off and len(names) > 1:
+            yield AttendedLaw(what, f"queries stand at {start}", {"place": start}, attended)
+    for off in probe.offsets if len(names) > 1 else ():
 
-            def shifted(of: Probe, *, off: int = off) -> NDArray[np.bool_]:
-                return together(of, {**constraints_of(of), **_placed(of, of.placing.offset + off)})
+        def shifted(of: Probe, *, off: int = off) -> NDArray[np.bool_]:
+            moved = constraints_of(of, of.placing.offset + off)
+            return together(of, constraints_of(of) | {name: moved[name] for name in _OF_POSITION if name in moved})
 
-            yield AttendedLaw("position", f"queries stand {off:+d} off", {"offset": off}, shifted)
-
-
-def _placed(probe: Probe, offset: Any) -> Constraints:
-    return {
-        name: allowed for name, allowed in constraints_of(probe, offset).items() if name in ("causal", "left", "right")
-    }
+        yield AttendedLaw("position", f"queries stand {off:+d} off", {"offset": off}, shifted)
 
 
 def _lengths_of(probe: Probe, name: str, axis: int) -> Any:
@@ -242,9 +233,7 @@ def _lengths_of(probe: Probe, name: str, axis: int) -> Any:
 
 def _shifts(probe: Probe, name: str) -> Generator[AttendedLaw]:
     """Give the laws in which a bound lies some keys off."""
-    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
-        if not off:
-            continue
+    for off in probe.offsets:
 
         def shifted(of: Probe, _: NDArray[np.bool_], *, off: int = off) -> NDArray[np.bool_]:
             towards = -off if name == "left" else off
@@ -253,11 +242,12 @@ def _shifts(probe: Probe, name: str) -> Generator[AttendedLaw]:
         yield _changed(name, f"{off:+d} keys off", {"offset": off}, shifted)
 
 
-def _of_key_heads(of: Probe, allowed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    """Return a mask whose heads are taken in the order of key heads within a group."""
+def _of_heads(allowed: NDArray[np.bool_], of: Probe, *, back: bool) -> NDArray[np.bool_] | None:
+    """Return a mask whose heads are taken in the order of key heads within a group, or back from it."""
     if allowed.ndim < 3 or allowed.shape[-3] != of.shape[1]:
         return None
-    return allowed[..., np.arange(of.shape[1]).reshape(of.key_heads, -1).T.ravel(), :, :]
+    order = np.arange(of.shape[1]).reshape(of.key_heads, -1).T.ravel()
+    return allowed[..., order.argsort() if back else order, :, :]
 
 
 _MASK_AXES: dict[str, Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | None]] = {
@@ -268,12 +258,8 @@ _MASK_AXES: dict[str, Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | N
     "of its first axis as batch": lambda of, allowed: (
         allowed[:, np.newaxis] if allowed.ndim == 3 and allowed.shape[0] in (1, of.shape[0]) else None
     ),
-    "of its heads in another order": _of_key_heads,
-    "of its heads in another order back": lambda of, allowed: (
-        None
-        if allowed.ndim < 3 or allowed.shape[-3] != of.shape[1]
-        else allowed[..., np.arange(of.shape[1]).reshape(of.key_heads, -1).T.ravel().argsort(), :, :]
-    ),
+    "of its heads in another order": lambda of, allowed: _of_heads(allowed, of, back=False),
+    "of its heads in another order back": lambda of, allowed: _of_heads(allowed, of, back=True),
 }
 
 
@@ -306,11 +292,8 @@ def _lengths(probe: Probe) -> Generator[AttendedLaw]:
             np.arange(of.shape[3]) < np.asarray(lengths(of, of.inputs["key_lengths"])).reshape(-1, 1, 1, 1)
         )
 
-    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
-        if off:
-            yield _changed(
-                "lengths", f"{off:+d} keys off", {"offset": off}, counted(lambda _, all_, off=off: all_ + off)
-            )
+    for off in probe.offsets:
+        yield _changed("lengths", f"{off:+d} keys off", {"offset": off}, counted(lambda _, all_, off=off: all_ + off))
     named: dict[str, Callable[[Probe, NDArray[Any]], Any]] = {
         "those of the first batch entry for all": lambda _, lengths: lengths[:1],
         "the largest for all": lambda _, lengths: lengths.max(),
@@ -328,57 +311,47 @@ def _lengths(probe: Probe) -> Generator[AttendedLaw]:
     yield _changed("lengths", "counted from the end", {"form": "counted from the end"}, last)
 
 
-def _wider(probe: Probe) -> Generator[AttendedLaw]:
-    """Give the laws in which a window reaches further, or less far, to both sides."""
-    for off in sorted(range(-probe.shape[3], probe.shape[3] + 1), key=abs):
+def _by_window(change: Callable[[list[Any]], list[Any]]) -> Callable[[Probe], NDArray[np.bool_]]:
+    """Return which keys are attended with other sides of the window; without a window both are open."""
 
-        def wider(of: Probe, *, off: int = off) -> NDArray[np.bool_] | None:
-            window = of.attributes.get("window")
-            if not window:
-                return None
-            return together(
-                of, constraints_of(of.said(window=[None if side is None else side + off for side in window]))
-            )
+    def attended(of: Probe) -> NDArray[np.bool_]:
+        sides = of.attributes.get("window") or [None, None]
+        return together(of, constraints_of(of.said(window=change(sides))))
 
-        if off:
-            yield AttendedLaw("left", f"and the right side reach {off:+d} keys further", {"offset": off}, wider)
+    return attended
 
 
-def _exchanged(probe: Probe) -> NDArray[np.bool_] | None:
-    left, right = probe.attributes.get("window") or (None, None)
-    other = probe.said(window=[right, left])
-    return together(probe, {**constraints_of(other)})
+def _windows(probe: Probe) -> Generator[AttendedLaw]:
+    """Give the laws in which a window has other sides."""
+    exchanged = _by_window(lambda sides: sides[::-1])
+    yield AttendedLaw("left", "and the right side exchanged", {}, exchanged)
+    for off in probe.offsets:
+        wider = _by_window(lambda sides, off=off: [None if side is None else side + off for side in sides])
+        given = _where_given(wider)
+        yield AttendedLaw("left", f"and the right side extend {off:+d} keys further", {"offset": off}, given)
+    open_at_nothing = _by_window(lambda sides: [side or None for side in sides])
+    yield AttendedLaw("open_side", "a side of 0 is open", {}, open_at_nothing)
+    nothing_where_open = _where_given(_by_window(lambda sides: [side or 0 for side in sides]))
+    yield AttendedLaw("open_side", "an open side is 0", {}, nothing_where_open)
 
 
-def _open_at_nothing(probe: Probe) -> NDArray[np.bool_] | None:
-    left, right = probe.attributes.get("window") or (None, None)
-    return together(probe, constraints_of(probe.said(window=[left or None, right or None])))
-
-
-def _nothing_where_open(probe: Probe) -> NDArray[np.bool_] | None:
-    if not probe.attributes.get("window"):
-        return None
-    left, right = probe.attributes["window"]
-    return together(probe, constraints_of(probe.said(window=[left or 0, right or 0])))
+def _where_given(attended: Callable[[Probe], NDArray[np.bool_]]) -> Callable[[Probe], NDArray[np.bool_] | None]:
+    """Return the law that says nothing of calls without a window."""
+    return lambda of: attended(of) if of.attributes.get("window") else None
 
 
 def _cut(probe: Probe) -> Generator[AttendedLaw]:
     """Give the laws in which keys are lost at an end, as those of a tile that is not full are."""
+
+    def where(kept: Callable[[NDArray[np.int64], int], NDArray[np.bool_]]) -> Callable[[Probe], NDArray[np.bool_]]:
+        return lambda of: of.placing.attendable & kept(np.arange(of.shape[3]), of.shape[3])
+
     keys = probe.shape[3]
-    for tile in range(2, keys + 1):
-        if keys % tile:
-
-            def whole(of: Probe, *, tile: int = tile) -> NDArray[np.bool_]:
-                return of.placing.attendable & (np.arange(of.shape[3]) < of.shape[3] // tile * tile)
-
-            yield AttendedLaw("keys", f"a last tile of {tile} that is not full is lost", {"tile": tile}, whole)
+    for tile in (tile for tile in range(2, keys + 1) if keys % tile):
+        whole = where(lambda index, keys, tile=tile: index < keys // tile * tile)
+        yield AttendedLaw("keys", f"a last tile of {tile} that is not full is lost", {"tile": tile}, whole)
     for lost in range(1, keys):
-
-        def cut(of: Probe, *, lost: int = lost) -> NDArray[np.bool_]:
-            return of.placing.attendable & (np.arange(of.shape[3]) < of.shape[3] - lost)
-
-        def late(of: Probe, *, lost: int = lost) -> NDArray[np.bool_]:
-            return of.placing.attendable & (np.arange(of.shape[3]) >= lost)
-
+        cut = where(lambda index, keys, lost=lost: index < keys - lost)
         yield AttendedLaw("keys", f"the last {lost} of all keys are lost", {"lost": lost}, cut)
+        late = where(lambda index, _, lost=lost: index >= lost)
         yield AttendedLaw("keys", f"the first {lost} of all keys are lost", {"lost": lost}, late)

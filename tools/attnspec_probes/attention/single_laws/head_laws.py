@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _SAME = {"float64": 1e-9, "float32": 1e-4}
 

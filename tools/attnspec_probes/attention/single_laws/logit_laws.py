@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 RESIDUALS = {"float64": 1e-8, "float32": 3e-4}
 """Residuals that a law may leave of the logits: logarithms of weights that are exact to some thousand roundings."""
@@ -83,7 +82,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(reading: Reading, *, with_sinks: bool = True) -> Rows | None:
-    """Return the logits that weights show, with sinks' shares if asked; None where no row has two readable entries."""
+    """Return the logits that weights show, with sinks' shares if wanted; None where no row has two readable entries."""
     probe, weights = reading.probe, reading.weights
     telling = probe.placing.attendable & probe.live[..., np.newaxis] & (weights > 0) & np.isfinite(weights)
     sinks = probe.inputs.get("sinks") if with_sinks else None
@@ -214,14 +213,14 @@ def _caps(rows: Rows, probe: Probe) -> Generator[LogitLaw]:
             factor = bound / probe.softcap
             yield LogitLaw(name, {"bound": bound, "cap_factor": factor}, _capped_by(form, factor))
         else:
-            yield LogitLaw(name, {"bound": bound}, _capped_unasked(form, bound, beside=False))
+            yield LogitLaw(name, {"bound": bound}, _capped_unrequested(form, bound, beside=False))
             yield LogitLaw(
-                f"{name}, beside one that is asked for", {"bound": bound}, _capped_unasked(form, bound, beside=True)
+                f"{name}, beside one that is requested", {"bound": bound}, _capped_unrequested(form, bound, beside=True)
             )
 
 
 def _capped_by(form: Form, factor: float) -> Callable[[Probe], NDArray[Any]]:
-    """Return the logits of a cap that is another one, by a factor, wherever one is asked for."""
+    """Return the logits of a cap that is another one, by a factor, wherever one is requested."""
 
     def logits(of: Probe) -> NDArray[Any]:
         return form(of.scores, factor * of.softcap, of.softcap) + of.bias + of.mask if of.softcap else of.logits
@@ -229,8 +228,8 @@ def _capped_by(form: Form, factor: float) -> Callable[[Probe], NDArray[Any]]:
     return logits
 
 
-def _capped_unasked(form: Form, bound: float, *, beside: bool) -> Callable[[Probe], NDArray[Any]]:
-    """Return the logits of a cap that nobody asked for: where none is asked for, or always."""
+def _capped_unrequested(form: Form, bound: float, *, beside: bool) -> Callable[[Probe], NDArray[Any]]:
+    """Return the logits of a cap that nobody requested: where none is requested, or always."""
 
     def logits(of: Probe) -> NDArray[Any]:
         if of.softcap and not beside:
@@ -253,8 +252,8 @@ _CAPS: dict[str, Form] = {
 
 def _best(residual: Callable[[float], float], tried: NDArray[Any]) -> float:
     """Return the number of the smallest residual: the best of those that are tried, then by thirds beside it."""
-    place = int(np.argmin([residual(float(number)) for number in tried]))
-    low, high = float(tried[max(place - 1, 0)]), float(tried[min(place + 1, len(tried) - 1)])
+    nearest = int(np.argmin([residual(float(number)) for number in tried]))
+    low, high = float(tried[max(nearest - 1, 0)]), float(tried[min(nearest + 1, len(tried) - 1)])
     for _ in range(_THIRDS):
         third = (high - low) / 3
         if residual(low + third) < residual(high - third):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec_probes.attention.single_laws.attended_laws import attended_in
-from attnspec_probes.attention.single_laws.probe import Probe
-from attnspec_probes.attention.single_laws.read_weights import read
+from attnspec_probes.attention.single_laws.probe import Probe, read
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,11 +1,11 @@
-"""A probe: a call of attention of the diagnosis's own, and its expected results, part by part."""
+"""A probe: a call of attention of the diagnosis's own, its expected results part by part, and reading the weights."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from attnspec.families.attention.steps.attendance import Attendance, attendance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
+
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -198,6 +200,15 @@ class Probe:
         """Return the output that weights give."""
         return weights @ self.value[:, self.heads]
 
+    def output_by(self, logits: NDArray[Any], attendable: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Return the output that other logits give, and other keys where they are named."""
+        return self.output_of(self.weights_of(logits, self.placing.attendable if attendable is None else attendable))
+
+    @property
+    def offsets(self) -> list[int]:
+        """How many keys something may lie off, in either direction, the fewest first."""
+        return [off for keys in range(1, self.shape[3] + 1) for off in (-keys, keys)]
+
     @property
     def is_finite(self) -> bool:
         """Whether all numbers are finite, but for minus infinity in a mask."""
@@ -243,3 +254,52 @@ def _matters(name: str, value: Any) -> bool:
     if name == "window":
         return value is not None and any(side is not None for side in value)
     return value is not None and value is not False and value != "top_left"
+
+
+class Reading(NamedTuple):
+    """Weights (B, Hq, Sq, P + Sk) that a probe read, and `sources` (B, Hq, Sq, B, Hkv): batch entries and key heads.
+
+    A row of `sources` sums to the sum of its weights.
+    """
+
+    probe: Probe
+    weights: NDArray[Any]
+    sources: NDArray[Any]
+
+
+def read(probe: Probe, calling: Calling, dtype: str, *, wider: int = 0) -> Reading | None:
+    """Call with values that show weights and sources, and `wider` features of zeros; None if nothing comes back.
+
+    Rows of the identity show the weights; each batch entry and head has a mark of its own beside them.
+    """
+    batch, heads, queries, keys = probe.shape
+    marks = batch * probe.key_heads
+    value = np.zeros((batch, probe.key_heads, keys, keys + marks + wider))
+    value[..., :keys] = np.eye(keys)
+    for mark in range(marks):
+        value[mark // probe.key_heads, mark % probe.key_heads, :, keys + mark] = 1.0
+    marked = probe.with_values(value)
+    output = marked.ask(calling, dtype)
+    if output is None:
+        return None
+    sources = output[..., keys : keys + marks].reshape(batch, heads, queries, batch, probe.key_heads)
+    return Reading(marked, output[..., :keys], sources)
+
+
+def resized(probe: Probe, queries: int, keys: int) -> Probe:
+    """Return a call of other extents whose queries and new keys are those of this one, again and again."""
+    of_query, of_key = np.arange(queries) % probe.shape[2], np.arange(keys) % probe.inputs["key"].shape[2]
+    inputs: dict[str, NDArray[Any]] = {}
+    for name, array in probe.inputs.items():
+        match name:
+            case "query":
+                inputs[name] = array[:, :, of_query]
+            case "key" | "value":
+                inputs[name] = array[:, :, of_key]
+            case "mask":
+                columns = np.concatenate([np.arange(probe.past), probe.past + of_key])
+                rows = of_query if array.shape[-2] > 1 else np.zeros(1, dtype=np.int64)
+                inputs[name] = array[..., rows, :][..., columns]
+            case _:
+                inputs[name] = array
+    return Probe(inputs, probe.attributes)

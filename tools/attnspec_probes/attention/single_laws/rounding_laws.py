@@ -22,6 +22,9 @@ _DROP = 30.0
 _LARGEST = 0.1
 """An error above this, in units of the values, is no rounding: scores of bfloat16 give 2e-2."""
 
+_LARGEST_NOISE = 2e-3
+"""The same where no step explains the error: beyond it, too few bits are left to speak of a rounding."""
+
 _FEWEST_BITS = 7
 """Fewer than bfloat16 has are no precision; a number that happens to be rounded to so few is something else."""
 
@@ -41,34 +44,36 @@ class RoundingLaw(NamedTuple):
     drop: float
 
 
+def _small_error(probe: Probe, output: NDArray[Any], dtype: str, largest: float) -> tuple[float, float] | None:
+    """Return the error of an output and the scale of the values; None where it is right, or not that small."""
+    with np.errstate(invalid="ignore"):
+        error = float(np.abs(output - probe.output)[probe.live].max(initial=0.0))
+    scale = float(np.abs(probe.value).max(initial=1e-300))
+    return (error, scale) if np.isfinite(error) and probe.slack(dtype) < error <= largest * scale else None
+
+
 def rounding_law(probe: Probe, output: NDArray[Any], dtype: str) -> RoundingLaw | None:
     """Return the rounding that explains a small error of an output; None where none does, or the error is not small."""
-    live = probe.live
-    with np.errstate(invalid="ignore"):
-        error = np.abs(output - probe.output)[live].max(initial=0.0)
-    scale = float(np.abs(probe.value).max(initial=1e-300))
-    if not np.isfinite(error) or not probe.slack(dtype) < error <= _LARGEST * scale:
+    found = _small_error(probe, output, dtype, _LARGEST)
+    if found is None:
         return None
-    found: list[RoundingLaw] = []
+    error, scale = found
+    laws: list[RoundingLaw] = []
     for bits in range(_FEWEST_BITS, 53 if dtype == "float64" else 23):
         if 2.0 ** -(bits + 12) * scale > error or 2.0 ** (9 - bits) * scale < error:
             continue
         for by in (np.rint, np.trunc):
             for step, rounded in _rounded(probe, bits, by):
-                left = np.abs(output - rounded)[live].max(initial=0.0)
-                found.append(RoundingLaw(step, bits, by is np.trunc, float(error / max(left, 1e-300))))
-    best = max(found, key=lambda law: law.drop, default=None)
+                left = np.abs(output - rounded)[probe.live].max(initial=0.0)
+                laws.append(RoundingLaw(step, bits, by is np.trunc, float(error / max(left, 1e-300))))
+    best = max(laws, key=lambda law: law.drop, default=None)
     return best if best is not None and best.drop >= _DROP else None
 
 
 def looks_rounded(probe: Probe, output: NDArray[Any], dtype: str) -> int | None:
     """Return about how many bits an error of the size of a rounding leaves; None for a larger or a right one."""
-    with np.errstate(invalid="ignore"):
-        error = float(np.abs(output - probe.output)[probe.live].max(initial=0.0))
-    scale = float(np.abs(probe.value).max(initial=1e-300))
-    if not np.isfinite(error) or not probe.slack(dtype) < error <= 2e-3 * scale:
-        return None
-    return round(-np.log2(error / scale))
+    found = _small_error(probe, output, dtype, _LARGEST_NOISE)
+    return None if found is None else round(-np.log2(found[0] / found[1]))
 
 
 def round_to_bits(array: NDArray[Any], bits: int, by: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
@@ -89,6 +94,7 @@ def _rounded(
         return round_to_bits(array, bits, by)
 
     attendable = probe.placing.attendable
+    bias, mask = probe.bias, probe.mask
     query, key = rounded(probe.inputs["query"]), rounded(probe.key)
     for step, rounds_query, rounds_key in (("query and key", True, True), ("query", True, False), ("key", False, True)):
         products = np.einsum(
@@ -96,35 +102,29 @@ def _rounded(
             query if rounds_query else probe.inputs["query"],
             (key if rounds_key else probe.key)[:, probe.heads],
         )
-        logits = probe.capped(products * probe.scale) + probe.bias + probe.mask
-        yield step, probe.output_of(probe.weights_of(logits, attendable))
+        yield step, probe.output_by(probe.capped(products * probe.scale) + bias + mask)
     scale = rounded(np.array([probe.scale]))[0]
-    logits = probe.capped(probe.products * scale) + probe.bias + probe.mask
-    yield "scale", probe.output_of(probe.weights_of(logits, attendable))
+    yield "scale", probe.output_by(probe.capped(probe.products * scale) + bias + mask)
+    scores = probe.capped(probe.scores)
     if probe.has_float_mask:
-        logits = probe.capped(probe.scores) + probe.bias + rounded(probe.mask)
-        yield "mask", probe.output_of(probe.weights_of(logits, attendable))
+        yield "mask", probe.output_by(scores + bias + rounded(mask))
     if "alibi_slopes" in probe.inputs:
-        logits = probe.capped(probe.scores) + rounded(probe.bias) + probe.mask
-        yield "distance", probe.output_of(probe.weights_of(logits, attendable))
+        yield "distance", probe.output_by(scores + rounded(bias) + mask)
     if "sinks" in probe.inputs:
         yield "sinks", probe.given(sinks=rounded(probe.inputs["sinks"])).output
     yield "value", probe.weights @ rounded(probe.value)[:, probe.heads]
-    scores = probe.capped(rounded(probe.scores)) + probe.bias + probe.mask
-    yield "scores", probe.output_of(probe.weights_of(scores, attendable))
-    products = probe.capped(rounded(probe.products) * probe.scale) + probe.bias + probe.mask
-    yield "scores", probe.output_of(probe.weights_of(products, attendable))
-    yield "logits", probe.output_of(probe.weights_of(rounded(probe.logits), attendable))
+    yield "scores", probe.output_by(probe.capped(rounded(probe.scores)) + bias + mask)
+    yield "scores", probe.output_by(probe.capped(rounded(probe.products) * probe.scale) + bias + mask)
+    yield "logits", probe.output_by(rounded(probe.logits))
     yield "weights", probe.output_of(rounded(probe.weights))
     largest = np.where(attendable, probe.logits, -np.inf).max(axis=-1, keepdims=True, initial=-np.inf)
     shifted = np.where(attendable, probe.logits - np.where(np.isfinite(largest), largest, 0.0), -np.inf)
-    exponentials = rounded(np.exp(shifted))
     if "sinks" not in probe.inputs:
-        total = exponentials.sum(axis=-1, keepdims=True)
-        yield "exponentials", probe.output_of(exponentials / np.where(total == 0, 1.0, total))
         exact = np.exp(shifted)
+        for exponentials, summed in ((rounded(exact), rounded(exact)), (rounded(exact), exact)):
+            total = summed.sum(axis=-1, keepdims=True)
+            yield "exponentials", probe.output_of(exponentials / np.where(total == 0, 1.0, total))
         total = exact.sum(axis=-1, keepdims=True)
-        yield "exponentials", probe.output_of(rounded(exact) / np.where(total == 0, 1.0, total))
         yield "sums", probe.output_of(exact / rounded(np.where(total == 0, 1.0, total)))
-    yield "logits", probe.output_of(probe.weights_of(rounded(shifted), attendable))
+    yield "logits", probe.output_by(rounded(shifted))
     yield "output", rounded(probe.output)

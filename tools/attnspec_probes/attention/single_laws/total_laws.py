@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_probes.attention.single_laws.probe import Probe
-    from attnspec_probes.attention.single_laws.read_weights import Reading
+    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _ERRORS = {"float64": 1e-7, "float32": 1e-3}
 """Relative error up to which masses of several rows are the same: a mass is a difference of sums that are close."""
@@ -113,8 +112,8 @@ def _laws(reading: Reading) -> Generator[TotalLaw]:
     yield from _masses(reading)
 
 
-def _excess(reading: Reading) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """Return, for each readable row, the excess of its total over the keys, and the largest logit."""
+def _excess(reading: Reading) -> tuple[NDArray[np.bool_], NDArray[Any], NDArray[Any]] | None:
+    """Return the readable rows, and for each the excess of its total over the keys, and the largest logit."""
     probe = reading.probe
     rows = probe.live & (reading.weights.sum(axis=-1) > 0)
     if not rows.any():
@@ -122,8 +121,7 @@ def _excess(reading: Reading) -> tuple[NDArray[Any], NDArray[Any]] | None:
     logits = np.where(probe.placing.attendable, probe.logits, -np.inf)[rows]
     largest = logits.max(axis=-1)
     total = np.exp(logits - largest[:, np.newaxis]).sum(axis=-1)
-    excess = (1 / reading.weights[rows].sum(axis=-1) - 1) * total
-    return excess, largest
+    return rows, (1 / reading.weights[rows].sum(axis=-1) - 1) * total, largest
 
 
 def _factors(reading: Reading) -> Generator[TotalLaw]:
@@ -132,8 +130,7 @@ def _factors(reading: Reading) -> Generator[TotalLaw]:
     probe = reading.probe
     if found is None or "sinks" not in probe.inputs:
         return
-    excess, largest = found
-    rows = probe.live & (reading.weights.sum(axis=-1) > 0)
+    rows, excess, largest = found
     expected = np.broadcast_to(probe.inputs["sinks"].reshape(1, -1, 1), probe.shape[:3])[rows]
     with np.errstate(all="ignore"):
         measured = np.log(excess) + largest
@@ -152,9 +149,9 @@ def _masses(reading: Reading) -> Generator[TotalLaw]:
     found = _excess(reading)
     if found is None:
         return
-    excess, largest = found
+    rows, excess, largest = found
     had_sinks = "sinks" in reading.probe.inputs
-    excluded = (~reading.probe.placing.attendable).sum(axis=-1)[reading.probe.live & (reading.weights.sum(axis=-1) > 0)]
+    excluded = (~reading.probe.placing.attendable).sum(axis=-1)[rows]
     for is_absolute in (True, False):
         for of_each in (False, True):
             masses = excess * np.exp(np.minimum(largest, 700)) if is_absolute else excess

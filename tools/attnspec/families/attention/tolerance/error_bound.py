@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.alike_columns import gathered
 from attnspec.bounds.estimates import (
     FEW_TERMS,
     INNER,
@@ -17,6 +16,7 @@ from attnspec.bounds.estimates import (
     denominator_error,
     drift_of_shares,
     exponent_error,
+    gathered,
     logarithm_error,
     roundings_of_merges,
     says_nothing_of_share,

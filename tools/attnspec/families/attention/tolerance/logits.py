@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.alike_columns import carried
-from attnspec.bounds.estimates import norm, summation_error
+from attnspec.bounds.estimates import carried, norm, summation_error
 from attnspec.bounds.tolerance import Estimate
 
 if TYPE_CHECKING:

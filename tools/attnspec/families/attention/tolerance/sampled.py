@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision, Tolerance
-    from attnspec.cases import Generated, Inputs
+    from attnspec.cases import Inputs
+    from attnspec.cases.generator import Generated
     from attnspec.families.attention.tolerance.error_bound import AttentionTolerance
 
 _LARGEST_BLOCK = 2**19

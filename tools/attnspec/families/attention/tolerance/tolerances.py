@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.alike_columns import carried
 from attnspec.bounds.estimates import (
+    carried,
     drift_of_shares,
     exactly,
     exponent_error,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.cases import Generated, Inputs, Rise
-from attnspec.cases.generator import fnv1a64, splitmix64
+from attnspec.cases import Inputs
+from attnspec.cases.generator import Generated, Rise, fnv1a64, splitmix64
 from attnspec_authoring.recipes.attention.attention import ATTENTION, BOTTOM_RIGHT, TOP_LEFT, Sizes, made_for
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 

@@ -1,4 +1,4 @@
-"""Writing a file in one step, wherever attnspec writes one."""
+"""Files: where golden files, schemas and spec pages lie, in the wheel or in a checkout; and writing one in one step."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ import stat
 from pathlib import Path
 
 from attnspec.base.errors import UsageError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_SHIPPED = _PACKAGE / "_data"
+_ROOT = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parents[1]
+"""The folder that holds ``golden/`` and ``spec/``."""
+
+GOLDEN_FOLDER = _ROOT / "golden"
+"""The certified fixtures."""
+
+SCHEMA_FOLDER = _ROOT / "spec" / "schemas"
+"""The JSON Schemas."""
+
+ERRATA_PAGE = _ROOT / "spec" / "errata.md"
+"""The page of errata."""
+
+OPERATION_PAGES = _ROOT / "spec" / "operations"
+"""The pages of the operations, which hold the clauses, in a folder for each family."""
 
 UNFINISHED = ".new"
 """Suffix of a file that is still being written; its name starts with a dot."""
@@ -23,7 +40,10 @@ def replace_file(path: Path, text: str, *, errors: str = "strict") -> None:
     """
     content = text.encode("utf-8", errors)
     path = Path(os.path.realpath(path))
-    mode = _mode(path)
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = None
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if mode is not None and not stat.S_ISREG(mode):
@@ -61,10 +81,3 @@ def check_replaceable(path: Path, option: str) -> None:
             pass
     except OSError as error:
         raise UsageError(f"{option} {path} cannot be written: {error.strerror}.") from None
-
-
-def _mode(path: Path) -> int | None:
-    try:
-        return path.stat().st_mode
-    except FileNotFoundError:
-        return None

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from attnspec.base.replacing import replace_file
+from attnspec.base.files import replace_file
 
 
 def test_a_new_file_has_the_permissions_that_others_have(tmp_path):

@@ -1,4 +1,7 @@
-"""Reading clauses from the operation pages and errata from their page."""
+"""The spec pages as data: every clause and every erratum, by id.
+
+The Markdown pages are the single source; nothing here repeats their words.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from attnspec.base.locations import ERRATA_PAGE, operation_pages
+from attnspec.base.files import ERRATA_PAGE, OPERATION_PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _CLAUSE = r"^- `([a-z0-9_.]+)` — (.+(?:\n  +\S.*)*)"
 _ERRATUM_SECTION = r"^### `(E\d{3}\.[a-z0-9_]+)` — (.+)\n((?:(?!#).*\n?)*)"
 _ERRATUM_ROW = r"^\| `(E\d{3}\.[a-z0-9_]+)` \| (.+) \|$"
+
+
+def operation_pages() -> tuple[Path, ...]:
+    """Return the pages of the operations, in alphabetical order."""
+    return tuple(sorted(OPERATION_PAGES.glob("*/*.md"), key=lambda page: page.name))
 
 
 @dataclass(frozen=True)
