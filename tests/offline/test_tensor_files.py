@@ -6,10 +6,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.offline.json_file import read_json, tensors_to_json
-from attnspec.offline.npz_file import read_npz, write_npz
-from attnspec.offline.safetensors_file import read_safetensors, write_safetensors
-from attnspec.offline.tensor_file import TensorFileError
+from attnspec.offline.tensor_files import (
+    TensorFileError,
+    read_json,
+    read_npz,
+    read_safetensors,
+    tensors_to_json,
+    write_npz,
+    write_safetensors,
+)
 
 TENSORS = {
     "wide": np.array([[1.0, -0.0, np.inf], [np.nan, 5e-324, 0.1]]),
