@@ -109,7 +109,7 @@ class Collecting:
         if self._validating is not None:
             self._validating.close()
             if self._wrong and hasattr(session.config, "workeroutput"):
-                from attnspec.pytest_plugin.handing_over import packed
+                from attnspec.pytest_plugin.validating import packed
 
                 handed_over = packed(self._validating.declaration, self._validating.beside_what_passed(self._wrong))
                 cast("Any", session.config).workeroutput[_ROOT] = handed_over
@@ -141,8 +141,7 @@ class Collecting:
             return self._validating.beside_what_passed(self._wrong)
         if not self._from_workers:
             return []
-        from attnspec.pytest_plugin.handing_over import unpacked
-        from attnspec.pytest_plugin.validating import conventions_asked_for, selected
+        from attnspec.pytest_plugin.validating import conventions_asked_for, selected, unpacked
 
         suite, conventions = selected(self._config.option), conventions_asked_for(self._config.option)
         return [result for content in self._from_workers for result in unpacked(content, suite, conventions)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
-from attnspec.runner import offered_part, run_suite
+from attnspec.runner import Result, offered_part, planned_runs, resolved_for, run_suite
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_request
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case, Suite
     from attnspec.gate import Finding
-    from attnspec.runner import Result
     from attnspec.targets import Declaration, Implementation
+
 
 _PASSES_KEPT = 24
 
@@ -183,3 +184,25 @@ def _target(options: Any) -> Target:
     if options.trace and not target.is_imported:
         raise UsageError(f"--trace steps through this process alone; leave out {PREFIX}-command and {PREFIX}-timeout.")
     return target
+
+
+def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:
+    """Return results as bytes, without cases and expected values, which can be made anew; none of an ungraded case."""
+    plain = [
+        (result.case.id, result.dtype, result.verdict, result.seconds, result.got, result.same_bits)
+        for result in results
+    ]
+    return pickle.dumps((declaration, plain), 5)
+
+
+def unpacked(content: bytes, suite: Suite, conventions: Mapping[str, str]) -> list[Result]:
+    """Return the results that another process of the same run packed; `conventions` go over the declared ones."""
+    plain: list[tuple[Any, ...]]
+    declaration, plain = pickle.loads(content)
+    resolved = resolved_for(declaration, conventions)
+    results: list[Result] = []
+    for case_id, dtype, *rest in plain:
+        case = suite.cases[case_id]
+        (run,) = planned_runs(case, [dtype], declaration, resolved)
+        results.append(Result(run, *rest))
+    return results
