@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from attnspec.base.errors import UsageError
+from attnspec.base.version import __version__
+from attnspec.cases import check_profile
+from attnspec.command_line.command_options import options_of
+from attnspec.contract import PROFILES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _AUTHORING = "attnspec_authoring"
 
@@ -24,3 +33,79 @@ def authoring(room: str, *, wanted_by: str) -> Any:
             f"`{wanted_by}` works in a checkout of attnspec, where the recipes of its cases are: clone the repository "
             "and install it with `pip install --editable .`"
         ) from None
+
+
+@click.command()
+@options_of("regenerate")
+def regenerate(
+    *, check_only: bool, everything: bool, profiles: tuple[str, ...], cached: bool, golden: Path | None
+) -> int:
+    """Fill the golden files with certified values.
+
+    Cases of a profile that is run on request alone are recomputed where that profile is named, or they have changed.
+    They are certified row by row: a command that was interrupted goes on where it was.
+
+    Needs the extra `regenerate`: pip install "attnspec[regenerate]".
+    """
+    regeneration = authoring("regeneration", wanted_by="attnspec regenerate")
+    for profile in profiles:
+        check_profile(profile, PROFILES)
+    if profiles and not everything:
+        raise UsageError("--profile says which cases --all recomputes; give --all, too.")
+    which = {"everything": everything, "profiles": profiles, "cached": cached}
+    if check_only:
+        outcome = regeneration.check(golden, **which)
+        for difference in outcome.differences:
+            click.echo(f"{difference.kind}: {difference.path}", err=True)
+        if outcome.differences:
+            found = len(outcome.differences)
+            click.echo(
+                f"{'1 file is' if found == 1 else f'{found} files are'} not what the recipes and the oracle give. "
+                "`attnspec regenerate --all` writes anew what differs and removes orphans.",
+                err=True,
+            )
+            return 1
+        click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}; every file is the same, byte for byte.")
+        return 0
+    outcome = regeneration.regenerate(golden, **which)
+    for difference in outcome.differences:
+        click.echo(f"{'removed' if difference.kind == 'orphan' else 'written'}: {difference.path}")
+    click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}, files changed: {len(outcome.differences)}")
+    return 0
+
+
+@click.command()
+@options_of("release")
+def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) -> int:
+    """Write released.json: the id, revision and meaning of every case, as of this version.
+
+    From then on, `attnspec check` fails when one of them means something else under the same revision, or is gone
+    without a tombstone in retired.json.
+    """
+    releases = authoring("releases", wanted_by="attnspec release")
+    from attnspec.base.errors import UsageError
+    from attnspec.base.locations import GOLDEN_FOLDER
+    from attnspec.base.replacing import replace_file
+    from attnspec.cases import RELEASED
+    from attnspec.cases.releases import broken_promises
+
+    folder = golden or GOLDEN_FOLDER
+    broken = broken_promises(folder)
+    for sentence in broken:
+        click.echo(sentence, err=True)
+    if broken:
+        return 1
+    if only_changes or changelog is not None:
+        section = releases.fixtures_section(releases.changes_of(folder))
+        if changelog is not None:
+            releases.write_section(changelog, section)
+        if only_changes:
+            click.echo(section, nl=False)
+        return 0
+    released = releases.next_release(folder, __version__)
+    try:
+        replace_file(folder / RELEASED, releases.released_text(released))
+    except OSError as error:
+        raise UsageError(f"{folder / RELEASED} cannot be written: {error.strerror}.") from None
+    click.echo(f"{folder / RELEASED}: {len(released.cases)} cases, released as {__version__}.")
+    return 0

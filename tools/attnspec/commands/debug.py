@@ -5,32 +5,29 @@ from __future__ import annotations
 import bdb
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.target_options import target_options
+from attnspec.base.plain_text import plain_text
+from attnspec.command_line.command_options import options_of
+from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import own_dtype
+from attnspec.targets.layers import Wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from attnspec.cases import Case
     from attnspec.grading import Run, Verdict
-    from attnspec.targets import Answer, Declaration
+    from attnspec.targets import Answer, Declaration, Implementation, Request
     from attnspec.targets.target import Target
 
 
 @click.command()
-@click.argument("case")
-@click.argument("target")
-@click.option("--dtype", metavar="DTYPE", help="Call it in this dtype; the first that TARGET declares if not said.")
-@click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
-@target_options(but=("strict_table",))
-@click.option("--elements", type=click.IntRange(min=1), default=10, metavar="N", help="Show N; 10 if not said.")
-@click.option("--pdb", "post_mortem", is_flag=True, help="After an exception, enter pdb in the frame of yours.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("debug")
 def debug(
     case: str,
     target: Target,
@@ -45,7 +42,6 @@ def debug(
 
     Nothing guards the call. Ends with 0 when the answer is right, with 1 when it is wrong or not offered.
     """
-    from attnspec.command_line.call_told import Reported
     from attnspec.commands.explain import find_case
     from attnspec.grading import NotGraded
     from attnspec.process.opening import open_target
@@ -170,3 +166,36 @@ def _say(line: str) -> None:
     from attnspec.base.plain_text import plain_text
 
     click.echo(plain_text(line))
+
+
+class Reported(Wrapped):
+    """Implementation that prints its arguments for a case: in its own layout, where it has one."""
+
+    def __init__(self, implementation: Implementation, target: Target, case: Case) -> None:
+        super().__init__(implementation)
+        self._case = case
+        self._layout = target.layout
+        self._calls = 0
+
+    def run(self, request: Request) -> Answer:
+        """Print the arguments the first time, and call it."""
+        self._calls += 1
+        if self._calls == 1:
+            order = [*OPERATIONS[request.operation].arguments, *request.inputs]
+            given = [name for name in dict.fromkeys(order) if name in request.inputs]
+            own = {name: own_dtype(array) for name, array in self._case.inputs.items()}
+            inputs = [
+                f"{name} {list(request.inputs[name].shape)}{f' in {own[name]}' if own.get(name) else ''}"
+                for name in given
+            ]
+            attributes = [f"{name}={value!r}" for name, value in request.attributes.items()]
+            layout = self.declaration.layout if self._layout is None else self._layout
+            there = "" if layout is None else f", in the layout {layout}"
+            click.echo(
+                plain_text(
+                    f"{request.operation} is called with {', '.join([*inputs, *attributes]) or 'nothing'}{there}."
+                )
+            )
+        elif self._calls == 2:
+            click.echo("It is called again for the next entry, for its layout has no axis for several.")
+        return self._implementation.run(request)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import printing_json
 
 if TYPE_CHECKING:
@@ -22,15 +23,14 @@ _MOST_LISTED = 8
 
 
 @click.command()
-@click.argument("word")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options_of("explain")
 def explain(word: str, *, as_json: bool) -> None:
     """Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.
 
     Such words name operations, conventions, capabilities, profiles, layouts, dtypes, statuses, checks; each of these
     kinds, too, is a WORD, which lists its words.
     """
-    with printing_json(asked=as_json, make=lambda text: {"word": word, "explanation": text.splitlines()}):
+    with printing_json(requested=as_json, make=lambda text: {"word": word, "explanation": text.splitlines()}):
         _explain(word)
 
 

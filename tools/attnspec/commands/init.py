@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import TargetError, UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.command_line.guarding import conclusion_elsewhere
 
 if TYPE_CHECKING:
@@ -17,12 +18,7 @@ _FILE = "attention_adapter.py"
 
 
 @click.command()
-@click.argument("target", required=False)
-@click.option("--as", "operation", metavar="OPERATION", help="The operation that TARGET is; guessed if not said.")
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", default=_FILE, help=f"What is written; {_FILE}."
-)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@options_of("init")
 def init(target: str | None, *, operation: str | None, output: Path, force: bool) -> int:
     """Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).
 

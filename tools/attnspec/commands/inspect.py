@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.commands.explain import find_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from attnspec.cases import Case
 
 
 @click.command("list")
-@click.option(
-    "--profile",
-    "profiles",
-    multiple=True,
-    metavar="PROFILE",
-    help="Only this profile. Repeatable.",
-)
-@click.option("--select", multiple=True, metavar="GLOB", help="Only matching ids. Repeatable.")
-@click.option(
-    "--operation",
-    "operations",
-    multiple=True,
-    metavar="OPERATION",
-    help="Only this operation. Repeatable.",
-)
-@click.option(
-    "--clause",
-    "clauses",
-    multiple=True,
-    metavar="CLAUSE",
-    help="Only cases that exercise it. Repeatable.",
-)
-@click.option(
-    "--mistake",
-    "mistakes",
-    multiple=True,
-    metavar="MISTAKE",
-    help="Only cases that notice it. Repeatable.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("list")
 def list_cases(
     profiles: tuple[str, ...],
     select: tuple[str, ...],
@@ -129,9 +100,7 @@ def _entry(case: Case) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("case")
-@click.option("--python", "as_script", is_flag=True, help="Print a NumPy script that reproduces it without attnspec.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("show")
 def show(case: str, as_script: bool, golden: Path | None) -> None:
     """Show one CASE: what it is about, its inputs and its certified values."""
     import numpy as np
@@ -178,8 +147,7 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("check")
 def check(files: tuple[Path, ...], golden: Path | None) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
     from attnspec.base.locations import GOLDEN_FOLDER

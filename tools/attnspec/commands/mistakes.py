@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.commands.authoring import authoring
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command()
-@click.option("--operation", metavar="OPERATION", help="List the mistakes of this operation only.")
-@click.option("--matrix", "run", is_flag=True, help="Run every mistake and every control over every case.")
-@click.option(
-    "--mistake",
-    "chosen",
-    metavar="ID",
-    multiple=True,
-    help="Run these mistakes and controls alone; *, ? and [ ] stand for many. May be given again.",
-)
-@click.option(
-    "--case",
-    "cases",
-    metavar="ID",
-    multiple=True,
-    help="Run over these cases alone; *, ? and [ ] stand for many. May be given again.",
-)
-@click.option("--write-matrix", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as JSON.")
-@click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
-@click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
-@click.option("--write-noticed", is_flag=True, help="Write which cases notice each mistake beside the catalogue.")
-@click.option(
-    "--judged",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Write which cases notice the judged implementations of this batch beside the catalogue, and of others.",
-)
-@click.option("--no-cache", is_flag=True, help="Run what an earlier matrix has found already, too.")
-@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes to run; one a core by default.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("mistakes")
 def mistakes(
     operation: str | None,
     run: bool,

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.command_line.finite import FiniteRange
+from attnspec.command_line.command_options import options_of
 
 if TYPE_CHECKING:
-    from attnspec.process.replaying import Difference
+    from pathlib import Path
 
-_SECONDS = FiniteRange(min=0.001, max=86_400)
+    from attnspec.process.replaying import Difference
 
 
 @click.command()
-@click.option("--check", "checked", metavar="COMMAND", help="Try the manners of this program, whatever it computes.")
-@click.option(
-    "--replay",
-    "transcript",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Send the requests of a transcript to the program that --command names; show the first answer that differs.",
-)
-@click.option("--command", metavar="COMMAND", help="The program for --replay.")
-@click.option("--timeout", type=_SECONDS, default=30.0, metavar="SECONDS", help="For each answer; 30 if not said.")
-@click.option(
-    "--start-timeout", type=_SECONDS, default=60.0, metavar="SECONDS", help="For the answer to start; 60 if not said."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print what --check finds as JSON.")
+@options_of("protocol")
 def protocol(
     *,
     checked: str | None,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.base.errors import ReportError, UsageError
+from attnspec.command_line.command_options import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -20,11 +21,7 @@ _RUNS_SHOWN = 10
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write one page about all of them.")
-@click.option("--detail", "detailed", multiple=True, metavar="CASE", help="Draw this case too. Repeatable, up to 20.")
-@click.option("--compare", nargs=2, metavar="OLD NEW", type=click.Path(path_type=Path), help="Say what changed.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("report")
 def report(
     files: tuple[Path, ...],
     html: Path | None,
