@@ -70,7 +70,7 @@ def test_a_case_is_explained_with_title_clauses_and_source(explained):
 def test_a_case_that_must_be_refused_says_why(explained):
     _, said, _ = explained("documents/002/refuses_query_of_rank_2")
     assert "It must be refused: " in said
-    assert "valid twin is documents/002/" in said
+    assert "valid counterpart is documents/002/" in said
 
 
 def test_an_unknown_id_is_2_and_names_what_comes_near(explained):

@@ -78,7 +78,8 @@ class RunOptions:
 
 def options_of(command: str) -> Decorator:
     """Add the arguments and options of a command to its function."""
-    return lambda function: _with(_parameters(command), _with_target(function) if _has_target(command) else function)
+    has_target = _OF_TARGET in table()[command]
+    return lambda function: _with(_parameters(command), _with_target(function) if has_target else function)
 
 
 def target_options(*, but: tuple[str, ...] = (), **others: Decorator) -> Decorator:
@@ -149,10 +150,6 @@ def _check_jobs(options: RunOptions, *, fail_fast: bool) -> None:
 def table() -> dict[str, dict[str, Any]]:
     """Return the commands with their first sentences, what several share, and the options of each."""
     return json.loads(Path(__file__).with_name("commands.json").read_bytes())
-
-
-def _has_target(command: str) -> bool:
-    return _OF_TARGET in table()[command]
 
 
 def _parameters(command: str) -> dict[str, Decorator]:

@@ -160,8 +160,11 @@ class _Run:
 
     def report_of(self, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None) -> Report:
         """Return the report of the results in a journal."""
+        from attnspec.guard.forked import Forked
+        from attnspec.guard.journal import Journal
         from attnspec.guard.recovered import results_of
-        from attnspec.runner import offered_part, resolved_for
+        from attnspec.guard.watching import Watch
+        from attnspec.runner import Share, offered_part, resolved_for
 
         results = results_of(
             reported,
@@ -170,25 +173,17 @@ class _Run:
             self.options.dtypes or declaration.dtypes,
             resolved_for(declaration, self.conventions),
         )
-        measured = reported.measured
-        if self.options.jobs > 1 and ended_early is None:
-            measured = self._measured_apart(results)
+        jobs, measured = self.options.jobs, reported.measured
+        if jobs > 1 and ended_early is None:
+            measured = None
+        if jobs > 1 and ended_early is None and self.options.probes and any(result.is_wrong for result in results):
+            # Failures of several jobs are measured in a process of its own.
+            journal = Journal.anonymous()
+            task = replace(self.task(Share(0, jobs)), fail_fast=False, settled=results)
+            with Watch() as watch:
+                watch.wait_for(Forked(task, self.suite, journal, watch.release))
+            measured = journal.read().measured
         return self.report(declaration, results, ended_early, measured)
-
-    def _measured_apart(self, results: tuple[Result, ...]) -> Measured | None:
-        """Measure failures of several jobs, in a process of its own."""
-        from attnspec.guard.forked import Forked
-        from attnspec.guard.journal import Journal
-        from attnspec.guard.watching import Watch
-        from attnspec.runner import Share
-
-        if not self.options.probes or not any(result.is_wrong for result in results):
-            return None
-        task = replace(self.task(Share(0, self.options.jobs)), fail_fast=False, settled=results)
-        journal = Journal.anonymous()
-        with Watch() as watch:
-            watch.wait_for(Forked(task, self.suite, journal, watch.release))
-        return journal.read().measured
 
 
 def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
@@ -294,7 +289,7 @@ def _recovered(run: _Run, ended: Ended) -> Report:
     for part in ended.parts:
         declaration = part.reported.declaration
         if declaration is None or (part.reported.asked is None and part.reported.ending is None):
-            when = "while it was imported" if declaration is None else "before it was asked for the first case"
+            when = "while it was imported" if declaration is None else "before it was called for the first case"
             raise TargetError(
                 f"{run.options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."

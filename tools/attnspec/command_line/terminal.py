@@ -14,6 +14,7 @@ from attnspec.base.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -50,6 +51,16 @@ def say(text: str, console: Console, *, indent: int = 0, before: str = "", style
     for number, line in enumerate(lines):
         margin = " " * indent if number or not before else f"{before:>{indent - 2}}  "
         console.print(Text(margin + line, style=style), soft_wrap=True)
+
+
+def write_file(path: Path, text: str, refusal: str = "{} cannot be written") -> None:
+    """Write a file; `UsageError` with the words of `refusal` if the system refuses it."""
+    from attnspec.base.replacing import replace_file
+
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise UsageError(f"{refusal.format(path)}: {error.strerror}.") from None
 
 
 @contextmanager
@@ -96,10 +107,7 @@ def stdout_for_a_document(*, requested: bool) -> Generator[None]:
 
 
 def print_document(text: str) -> None:
-    """Print the document for which stdout is kept; a closed pipe changes no exit status.
-
-    `UsageError` if the system refuses it.
-    """
+    """Print the document for which stdout is kept; a closed pipe changes no status, a refusal is a `UsageError`."""
     document: TextIO = click.get_current_context().meta[_DOCUMENT]
     try:
         document.write(text)

@@ -1,4 +1,4 @@
-"""Import of the authors' packages, which a checkout alone has; no other module imports them."""
+"""``attnspec regenerate`` and ``release``, commands of a checkout: no other module imports the authors' packages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from attnspec.base.errors import UsageError
 from attnspec.base.version import __version__
 from attnspec.cases import check_profile
 from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import write_file
 from attnspec.contract import PROFILES
 
 if TYPE_CHECKING:
@@ -20,10 +21,7 @@ _AUTHORING = "attnspec_authoring"
 
 
 def authoring(room: str, *, wanted_by: str) -> Any:
-    """Import a package of `attnspec_authoring` such as ``"regeneration"``; `UsageError` outside a checkout.
-
-    `wanted_by` is the command named in the message.
-    """
+    """Import a package such as ``"regeneration"`` for a command; `UsageError` outside a checkout."""
     try:
         return import_module(f"{_AUTHORING}.{room}")
     except ModuleNotFoundError as error:
@@ -83,9 +81,7 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     without a tombstone in retired.json.
     """
     releases = authoring("releases", wanted_by="attnspec release")
-    from attnspec.base.errors import UsageError
     from attnspec.base.locations import GOLDEN_FOLDER
-    from attnspec.base.replacing import replace_file
     from attnspec.cases import RELEASED
     from attnspec.cases.releases import broken_promises
 
@@ -103,9 +99,6 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
             click.echo(section, nl=False)
         return 0
     released = releases.next_release(folder, __version__)
-    try:
-        replace_file(folder / RELEASED, releases.released_text(released))
-    except OSError as error:
-        raise UsageError(f"{folder / RELEASED} cannot be written: {error.strerror}.") from None
+    write_file(folder / RELEASED, releases.released_text(released))
     click.echo(f"{folder / RELEASED}: {len(released.cases)} cases, released as {__version__}.")
     return 0

@@ -1,10 +1,10 @@
-"""``attnspec export DIR``: cases as files, with expected values and their tolerances."""
+"""``attnspec export DIR`` and ``grade DIR``: cases as files with expected values and tolerances, and their answers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -39,37 +39,28 @@ def export_cases(
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_request
+    from attnspec.validation import check_operation, check_request
 
     if tensors not in TENSOR_FORMATS:
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")
     declared = pairs(conventions, "--convention")
     check_request(dtypes, declared)
-    suite = _of_operations(load_selected(golden, profiles=profiles, select=select), operations)
+    suite = load_selected(golden, profiles=profiles, select=select)
+    for operation in operations:
+        check_operation(operation)
+    if operations:
+        kept = {case.id: case for case in suite.cases.values() if case.operation in operations}
+        if not kept:
+            raise UsageError(f"No case that is selected is one of {', '.join(operations)}.")
+        suite = replace(suite, cases=kept)
     done = export(suite, folder, tensors, dtypes=dtypes, conventions=declared)
     written, left_out = done.manifest.cases, done.manifest.left_out
-    click.echo(f"{counted(len(written), 'file')} written to {folder}, {_size(done.size)}; {MANIFEST} lists them.")
+    size = f"{done.size / 1e6:.1f} MB" if done.size >= 1e5 else f"{done.size / 1e3:.1f} kB"
+    click.echo(f"{counted(len(written), 'file')} written to {folder}, {size}; {MANIFEST} lists them.")
     if left_out:
         click.echo(f"{len(left_out)} left out, with the reasons there.")
     click.echo(f"Write the answer to a case beside it, as NAME.out.{tensors}; then: attnspec grade {folder}")
     return 0
-
-
-def _of_operations(suite: Suite, operations: tuple[str, ...]) -> Suite:
-    from attnspec.validation import check_operation
-
-    for operation in operations:
-        check_operation(operation)
-    if not operations:
-        return suite
-    kept: dict[str, Any] = {case.id: case for case in suite.cases.values() if case.operation in operations}
-    if not kept:
-        raise UsageError(f"No case that is selected is one of {', '.join(operations)}.")
-    return replace(suite, cases=kept)
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
 @click.command("grade")
@@ -104,12 +95,12 @@ def grade_answers(
     whole = read_manifest(folder)
     suite = _exported(whole, golden, select)
     manifest = _of_dtypes(whole, dtypes)
-    place = answers or folder
-    declaration = answered(manifest, place, name=name or folder.resolve().name, adapter=str(folder))
+    answered_in = answers or folder
+    declaration = answered(manifest, answered_in, name=name or folder.resolve().name, adapter=str(folder))
     report = make_report(
         suite,
         declaration,
-        graded_answers(suite, manifest, declaration, place),
+        graded_answers(suite, manifest, declaration, answered_in),
         conventions={},
         invocation=Invocation(
             golden=None if golden is None else str(golden),

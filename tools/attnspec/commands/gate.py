@@ -68,7 +68,11 @@ def gate(
         write_reports(options, report, suite)
         if summary is not None:
             reported = (*gates.diagnosis_sentences(diagnosis), *notes)
-            _append(summary, gates.outcome_markdown(outcome, notes=reported))
+            try:
+                with summary.open("a", encoding="utf-8") as file:
+                    file.write(gates.outcome_markdown(outcome, notes=reported))
+            except OSError as error:
+                raise UsageError(f"The summary could not be written to {summary}: {error.strerror}.") from None
     finally:
         with printing_verdict():
             gates.print_outcome(
@@ -100,11 +104,3 @@ def _check_required(require: tuple[str, ...], suite: Suite) -> None:
                 f"--require {name}: the profiles of this run are {', '.join(profiles)}, "
                 f"its operations {', '.join(operations)}."
             )
-
-
-def _append(path: Path, text: str) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UsageError(f"The summary could not be written to {path}: {error.strerror}.") from None

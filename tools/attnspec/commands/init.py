@@ -27,12 +27,15 @@ def init(target: str | None, *, operation: str | None, output: Path, force: bool
     """
     _check_output(output, target, force=force)
     if target is None:
+        from attnspec.contract import OPERATIONS
         from attnspec.scaffold import skeleton
         from attnspec.validation import check_operation
 
         if operation is not None:
             check_operation(operation)
-        return _write(output, skeleton(operation or _most_known()), ())
+        # Most software offers the operation that has most conventions.
+        most_known = max(OPERATIONS.values(), key=lambda known: len(known.conventions)).name
+        return _write(output, skeleton(operation or most_known), ())
     guarding: Guarding = click.get_current_context().obj
     if guarding.way is not None:
         status = conclusion_elsewhere(guarding)
@@ -53,13 +56,6 @@ def init(target: str | None, *, operation: str | None, output: Path, force: bool
         raise UsageError(f"--output {output}: it would have the name of the module that it imports; choose another.")
     guessed = guess_adapter(found, operation, output)
     return _write(output, guessed.text, guessed.said)
-
-
-def _most_known() -> str:
-    """Return the operation that has most conventions, because most software offers it."""
-    from attnspec.contract import OPERATIONS
-
-    return max(OPERATIONS.values(), key=lambda operation: len(operation.conventions)).name
 
 
 def _check_output(output: Path, target: str | None, *, force: bool) -> None:

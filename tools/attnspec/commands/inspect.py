@@ -135,12 +135,12 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
             for name, array in outputs.items():
                 click.echo(f"\nexpected {name} {array.shape}, {dtype}\n{array}")
     if shown.rejects is not None:
-        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid twin: {shown.rejects.counterpart}")
+        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid counterpart: {shown.rejects.counterpart}")
     if shown.properties is not None:
         click.echo(f"\ngraded by properties: {dict(shown.properties)}")
     if shown.changed_argument is not None:
         changed = shown.changed_argument
-        click.echo(f"\nasked once more with {changed.name} alone changed, to {changed.change}")
+        click.echo(f"\ncalled once more with {changed.name} alone changed, to {changed.change}")
     for printed in shown.printed:
         verdict = "agrees" if printed["agrees"] else f"does not agree: {printed.get('erratum')}"
         click.echo(f"\nprinted for {printed['of']} in {printed['section']} ({verdict})\n{printed['data']}")

@@ -8,6 +8,7 @@ import click
 
 from attnspec.base.errors import UsageError
 from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import write_file
 from attnspec.commands.authoring import authoring
 
 if TYPE_CHECKING:
@@ -36,29 +37,21 @@ def mistakes(
             raise UsageError("--judged is of no mistake of the catalogue; only --golden and --processes go with it.")
         return _write_judged(judged, golden, processes)
     written = json_file or html_file or write_smoke or write_noticed
-    if not run:
-        if chosen or cases or no_cache:
-            raise UsageError("--mistake, --case and --no-cache are about what --matrix runs; give --matrix, too.")
-        if written:
-            options = "--write-matrix, --html, --write-smoke and --write-noticed"
-            raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
-        _list(operation)
-        return 0
-    if operation is not None:
-        raise UsageError("--operation narrows the list; --mistake and --case narrow the matrix.")
-    if chosen or cases:
+    if run:
+        if operation is not None:
+            raise UsageError("--operation narrows the list; --mistake and --case narrow the matrix.")
+        if not chosen and not cases:
+            return _run(json_file, html_file, golden, processes, write_smoke, write_noticed, caching=not no_cache)
         if written:
             raise UsageError("What is written is about the whole matrix; leave out --mistake and --case.")
         return _run_part(chosen, cases, golden, processes, caching=not no_cache)
-    return _run(
-        json_file,
-        html_file,
-        golden,
-        processes,
-        write_smoke=write_smoke,
-        write_noticed=write_noticed,
-        caching=not no_cache,
-    )
+    if chosen or cases or no_cache:
+        raise UsageError("--mistake, --case and --no-cache are about what --matrix runs; give --matrix, too.")
+    if written:
+        options = "--write-matrix, --html, --write-smoke and --write-noticed"
+        raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
+    _list(operation)
+    return 0
 
 
 def _list(operation: str | None) -> None:
@@ -78,9 +71,9 @@ def _run(
     html_file: Path | None,
     golden: Path | None,
     processes: int | None,
-    *,
     write_smoke: bool,
     write_noticed: bool,
+    *,
     caching: bool,
 ) -> int:
     from attnspec.cases import SMOKE, canonical_json, load_suite, smoke_text
@@ -100,15 +93,15 @@ def _run(
     findings = proof.find(matrix, clauses(), exercised)
     _say(matrix, findings)
     if json_file is not None:
-        _write(json_file, canonical_json(proof.matrix_json(matrix, findings)))
+        write_file(json_file, canonical_json(proof.matrix_json(matrix, findings)))
     if html_file is not None:
-        _write(html_file, proof.matrix_html(matrix, findings))
+        write_file(html_file, proof.matrix_html(matrix, findings))
     if write_smoke:
         core = proof.smallest_core(matrix, golden)
-        _write(suite.folder / SMOKE, smoke_text(core))
+        write_file(suite.folder / SMOKE, smoke_text(core))
         click.echo(f"The smallest core has {len(core)} cases.")
     if write_noticed:
-        _write(NOTICED, canonical_json(proof.noticed_document(matrix)))
+        write_file(NOTICED, canonical_json(proof.noticed_document(matrix)))
     return 0 if findings.is_sound else 1
 
 
@@ -137,19 +130,10 @@ def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int
 
     proof = authoring("proof", wanted_by="attnspec mistakes --judged")
     tried = proof.try_judged(proof.judged_files(folders), golden, processes)
-    _write(JUDGED, canonical_json(proof.judged_document(tried, golden)))
+    write_file(JUDGED, canonical_json(proof.judged_document(tried, golden)))
     unnoticed = sum(not any(entry.noticed.values()) for entry in tried)
     click.echo(f"{len(tried)} implementations of {len(folders)} folders; no case notices {unnoticed} of them.")
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    from attnspec.base.replacing import replace_file
-
-    try:
-        replace_file(path, text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def _say(matrix: Any, findings: Any) -> None:
@@ -157,18 +141,18 @@ def _say(matrix: Any, findings: Any) -> None:
         f"{len(matrix.mistakes)} mistakes and {len(matrix.controls)} controls over {len(matrix.cases)} cases "
         f"in {', '.join(matrix.dtypes)}: {matrix.seconds:.0f} s"
     )
-    for mistake, dtype in findings.surviving:
-        click.echo(f"survives: {mistake} in {dtype}")
-    for case, mistake in findings.missed_targets:
-        click.echo(f"missed: {case} is there to catch {mistake}, and does not")
-    for mistake in findings.untargeted:
-        click.echo(f"untargeted: no case is there to catch {mistake}")
-    for control, dtype, case in findings.failing_controls:
-        click.echo(f"unjust: {case} fails the control {control} in {dtype}")
-    for clause in findings.unexercised:
-        click.echo(f"unexercised: no case exercises {clause}")
-    for clause in findings.unbroken:
-        click.echo(f"unbroken: no mistake breaks {clause}")
+    for line in (
+        *(f"survives: {mistake} in {dtype}" for mistake, dtype in findings.surviving),
+        *(f"missed: {case} is there to catch {mistake}, and does not" for case, mistake in findings.missed_targets),
+        *(f"untargeted: no case is there to catch {mistake}" for mistake in findings.untargeted),
+        *(
+            f"unjust: {case} fails the control {control} in {dtype}"
+            for control, dtype, case in findings.failing_controls
+        ),
+        *(f"unexercised: no case exercises {clause}" for clause in findings.unexercised),
+        *(f"unbroken: no mistake breaks {clause}" for clause in findings.unbroken),
+    ):
+        click.echo(line)
     click.echo(f"{len(findings.unseen)} mistakes cannot be seen in some half precision.")
     click.echo(f"{len(findings.redundant)} cases notice nothing that another case does not.")
     if findings.is_sound:

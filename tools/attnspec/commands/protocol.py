@@ -13,8 +13,6 @@ from attnspec.command_line.command_options import options_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from attnspec.process.replaying import Difference
-
 
 @click.command()
 @options_of("protocol")
@@ -61,7 +59,9 @@ def _check(command: str, timeout: float, start_timeout: float, *, as_json: bool)
         click.echo(f"{'ok   ' if protocol_check.fault is None else 'FAULT'}  {protocol_check.name}")
         if protocol_check.fault is not None:
             click.echo(f"       {plain_text(protocol_check.fault)}")
-    click.echo(f"{tried - faults} of {tried} manners kept." if faults else f"All {tried} manners are kept.")
+    click.echo(
+        f"{tried - faults} of {tried} protocol checks passed." if faults else f"All {tried} protocol checks passed."
+    )
     return 1 if faults else 0
 
 
@@ -72,15 +72,11 @@ def _replay(transcript: Path, command: str, timeout: float, start_timeout: float
     if done.difference is None:
         click.echo("The one answer is the same." if done.answers == 1 else f"All {done.answers} answers are the same.")
         return 0
-    _show(done.difference, transcript)
-    return 1
-
-
-def _show(difference: Difference, transcript: Path) -> None:
-    request = difference.request
+    difference, request = done.difference, done.difference.request
     words = [str(request[field]) for field in ("type", "operation", "dtype") if field in request]
     click.echo(f"The request in line {difference.line} of {transcript} ({' '.join(words)}) is answered differently.")
     if difference.place:
         click.echo(f"where  {plain_text(difference.place)}")
     click.echo(f"then   {plain_text(difference.then)}")
     click.echo(f"now    {plain_text(difference.now)}")
+    return 1

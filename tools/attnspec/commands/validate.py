@@ -54,10 +54,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Failed:
-    """Failures of an earlier run: case id to the dtypes in which it went wrong, and the dtypes to run in.
-
-    `digest` is of the suite of that run; `conventions` and `without` are its declarations.
-    """
+    """Failures of an earlier run (case id to dtypes), the dtypes to run in, and that run's suite and declarations."""
 
     path: Path
     digest: str
@@ -89,24 +86,18 @@ class Failed:
         if missing:
             more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
             said += f" Not selected, or not there any more: {', '.join(missing[:_NAMED])}{more}."
-        return f"{said}{self._another_declaration(report)}{self._another_suite(suite)}"
-
-    def _another_declaration(self, report: Report) -> str:
         names = sorted({*self.conventions, *report.conventions})
         other = [name for name in names if self.conventions.get(name) != report.conventions.get(name)]
         other += sorted({*self.without} ^ {*report.declaration.without})
-        return f" Declared otherwise than in that run: {', '.join(other)}." if other else ""
+        declared = f" Declared otherwise than in that run: {', '.join(other)}." if other else ""
+        return f"{said}{declared}{self._another_suite(suite)}"
 
     def _another_suite(self, suite: Suite) -> str:
         return " The report was made with another suite." if suite.digest != self.digest else ""
 
 
 def read_failed(path: Path, options: RunOptions) -> Failed:
-    """Return the failures of a report.json, in the dtypes that the options name, or else all.
-
-    `ReportError` if it is none; `UsageError` if nothing went wrong in it, or results are kept in a file, which may hold
-    those that are to be run again.
-    """
+    """Return the failures of a report.json, in the dtypes that the options name, or else all; an error if none is."""
     from attnspec.reports.reading import read_report
 
     if options.resume is not None:

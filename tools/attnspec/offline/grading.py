@@ -29,15 +29,12 @@ if TYPE_CHECKING:
 
 def answer_files(folder: Path, case_id: str, dtype: str) -> list[Path]:
     """Return the files that answer a case in a dtype: none, or one, or too many."""
-    possible = (folder / f"{file_of(case_id, dtype)}.out.{suffix}" for suffix in READERS)
-    return [path for path in possible if path.is_file()]
+    paths = (folder / f"{file_of(case_id, dtype)}.out.{suffix}" for suffix in READERS)
+    return [path for path in paths if path.is_file()]
 
 
 def read_answer(folder: Path, run: Run) -> Outputs | Declined | Malformed:
-    """Read the answer to a run from the folders of the export.
-
-    `Declined` where there is none, `Malformed` with a sentence about a file that cannot be read.
-    """
+    """Read the answer to a run: `Declined` where there is none, `Malformed` about a file that cannot be read."""
     files = answer_files(folder, run.case.id, run.dtype)
     if not files:
         return Declined("no answer")
@@ -70,11 +67,7 @@ def _with_bfloat16(array: NDArray[Any], dtype: str) -> NDArray[Any]:
 
 
 def answered(manifest: Manifest, folder: Path, *, name: str, adapter: str) -> Declaration:
-    """Return an implementation's declaration: the operations with an answer in the folder, in the exported dtypes.
-
-    Where there is no answer at all, every operation is expected, and none is answered. `name` and `adapter` are for
-    reports.
-    """
+    """Return a declaration of the operations with an answer, of all if there is no answer; `name` is for reports."""
     entries = [entry for entry in manifest.cases if answer_files(folder, entry.case, entry.dtype)]
     operations = {entry.operation for entry in entries or manifest.cases}
     dtypes = {entry.dtype for entry in manifest.cases}

@@ -1,4 +1,4 @@
-"""Tests: one for each (case, dtype), and one for a baseline as a whole."""
+"""Tests, one for each (case, dtype) and one for a baseline as a whole, and the display of their failures."""
 
 from __future__ import annotations
 
@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from attnspec.pytest_plugin.validating import Validating
     from attnspec.runner import Result
 
-
 MARKER = "attnspec"
 """The marker of everything that is collected here."""
 
 UNGRADED = "attnspec ungraded"
 """The property of an item in which nothing was graded; properties also travel from the workers of xdist."""
+
+_LAST_OF_OURS = Path(getsourcefile(Signature.call) or "")
+"""The file of the last frame before the user's own."""
+
+_LINES_OF_A_FRAME = 25
+"""An exception may carry a whole log."""
 
 
 class CaseInDtype(pytest.Item):
@@ -54,7 +59,7 @@ class CaseInDtype(pytest.Item):
         """Run and grade it."""
         validating = self._validating
         if self.config.getoption("trace"):
-            validating.trace_next_call()
+            validating.seen.is_traced = True
         result = self.result = validating.run(self.case, self.dtype)
         baseline = validating.baseline
         self._contradiction = None if baseline is None else baseline.contradicts(result)
@@ -73,9 +78,13 @@ class CaseInDtype(pytest.Item):
             return super().repr_failure(excinfo, style)
         if isinstance(error, AsExpectedError) or not result.is_wrong:
             return in_words(excinfo, self.config, self._golden_file(), wrapped([str(error)]))
-        lines = wrapped(self._sentences(result))
+        said = self._validating.explaining.of(result)
+        if self._contradiction is not None and self._contradiction.kind != "new failure":
+            said.append(in_the_baseline(self._contradiction))
+        lines = wrapped(said)
         if not self.config.option.usepdb:
-            lines += ["", self._command()]
+            words = for_one_case(self.config.invocation_params.args)
+            lines += ["", f"Debug it: {shlex.join(['pytest', *words, self.nodeid, '--pdb'])}"]
         elif is_ours:
             lines += ["", *wrapped([AT_HAND])]
         if is_ours:
@@ -87,19 +96,7 @@ class CaseInDtype(pytest.Item):
         return self._golden_file(), None, self.name
 
     def _golden_file(self) -> Path:
-        return self._validating.golden_file(self.case)
-
-    def _sentences(self, result: Result) -> list[str]:
-        """Return the fault, the likely mistake, and why the baseline does not excuse it."""
-        said = self._validating.explaining.of(result)
-        if self._contradiction is None or self._contradiction.kind == "new failure":
-            return said
-        return [*said, in_the_baseline(self._contradiction)]
-
-    def _command(self) -> str:
-        """Return the command that stops a debugger here."""
-        words = for_one_case(self.config.invocation_params.args)
-        return f"Debug it: {shlex.join(['pytest', *words, self.nodeid, '--pdb'])}"
+        return self._validating.suite.folder / f"{self.case.id}.json"
 
 
 class BaselineAsAWhole(pytest.Item):
@@ -135,20 +132,10 @@ def _marker(name: str) -> pytest.MarkDecorator:
     return getattr(pytest.mark, name)
 
 
-_LAST_OF_OURS = Path(getsourcefile(Signature.call) or "")
-"""The file of the last frame before the user's own."""
-
-_LINES_OF_A_FRAME = 25
-"""An exception may carry a whole log."""
-
-
 def in_words(
     excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, path: Path, lines: Sequence[str]
 ) -> Any:
-    """Return pytest's display of a failure whose traceback says nothing: `lines`, at the file `path`.
-
-    The short summary quotes the message of the exception.
-    """
+    """Return pytest's display of a failure whose traceback says nothing: `lines`, at the file `path`."""
     # Of a plain text, pytest on CI repeats every line in its short summary; of a crash, the message alone.
     shown: Any = excinfo.getrepr(style="native")
     (entry,) = shown.reprtraceback.reprentries
@@ -179,7 +166,7 @@ def of_the_user(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Con
 
 def _frames_of_the_user(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
     """Return the part of a traceback behind the last frame of this harness; all of it if there is none."""
-    ours = [place for place, entry in enumerate(excinfo.traceback) if entry.path == _LAST_OF_OURS]
+    ours = [index for index, entry in enumerate(excinfo.traceback) if entry.path == _LAST_OF_OURS]
     return (excinfo.traceback[ours[-1] + 1 :] if ours else None) or excinfo.traceback
 
 
