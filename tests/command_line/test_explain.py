@@ -44,7 +44,7 @@ def test_a_mistake_is_explained_with_clause_remedy_report_and_difference(explain
     assert " instead of " in said
 
 
-def test_the_difference_is_told_in_keys_where_it_is_one_of_keys(explained):
+def test_the_difference_is_reported_in_keys_where_it_is_one_of_keys(explained):
     _, said, _ = explained("sdpa.causal_one_ahead")
     assert "query 0 attended keys 0-1; it should have attended 0;" in said
 
@@ -89,6 +89,6 @@ def shows_in_numbers(mistake):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_mistake_that_shows_in_numbers_tells_the_difference_it_makes(operation):
+def test_every_mistake_that_shows_in_numbers_has_the_difference_it_makes(operation):
     for mistake in mistakes_of(operation):
         assert (difference_made(mistake, CASES) is not None) == shows_in_numbers(mistake), mistake.id

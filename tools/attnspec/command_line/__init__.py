@@ -25,7 +25,6 @@ from attnspec.guard.ways import Way, way_of_this_system
 
 __all__ = ["main"]
 
-PROGRAM = "attnspec"
 _LONGEST_ERROR = 4_000
 
 _OWN = {
@@ -99,7 +98,7 @@ def attnspec() -> None:
 
 
 def _interrupted(by: BaseException | None) -> int:
-    """Say that a signal ended the run, and return the exit status that shells give to that signal."""
+    """Print that a signal ended the run, and return the exit status that shells give to that signal."""
     number = by.number if isinstance(by, Terminated) else signal.SIGINT
     said = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     click.echo(f"attnspec: {said}", err=True)
@@ -125,7 +124,7 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
             guard = "none" if arguments is not None else way_of_this_system()
         is_guarded = isinstance(guard, Journal)
         guarding = Guarding(None if is_guarded or guard == "none" else guard, words, guard if is_guarded else None)
-        status = attnspec.main(args=words, prog_name=PROGRAM, standalone_mode=False, obj=guarding)
+        status = attnspec.main(args=words, prog_name="attnspec", standalone_mode=False, obj=guarding)
         click.echo(nl=False)  # writes what is still buffered, while a full disk can be reported in a sentence
     except AttnspecError as error:
         click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)

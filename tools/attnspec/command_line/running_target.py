@@ -216,9 +216,11 @@ def _forked(run: _Run, console: Console) -> Ended:
     jobs = run.options.jobs
     journals = [Journal.anonymous() for _ in range(jobs)] if run.kept is None else [run.kept]
     with Watch() as watch:
-        tasks = [run.task(Share(job, jobs)) for job in range(jobs)]
-        pairs = zip(tasks, journals, strict=True)
-        together = Together([Forked(task, run.suite, journal, watch.release) for task, journal in pairs], journals)
+        children = [
+            Forked(run.task(Share(job, jobs)), run.suite, journal, watch.release)
+            for job, journal in enumerate(journals)
+        ]
+        together = Together(children, journals)
         with run.progress(console, lambda: together.count, lambda: together.declaration):
             watch.wait_for(together)
     return Ended(together.parts, watch.received)

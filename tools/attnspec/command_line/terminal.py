@@ -120,7 +120,7 @@ def print_document(text: str) -> None:
 
 @contextmanager
 def printing_json(*, requested: bool, make: Callable[[str], Any]) -> Generator[None]:
-    """Print one JSON document, if `requested`, in place of text; `make` gets that text; the exit status is the same."""
+    """Print one JSON document, if `requested`, instead of text; `make` gets that text; the exit status is the same."""
     if not requested:
         yield
         return

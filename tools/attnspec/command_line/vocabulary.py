@@ -39,8 +39,7 @@ def words() -> Mapping[str, tuple[Word, ...]]:
 
 def of_kind(plural: str) -> tuple[Word, ...]:
     """Return the words of a kind that is named in the plural, such as ``capabilities``; none where there is no such."""
-    found = next((of_kind for kind, of_kind in _KINDS.items() if _plural(kind) == plural), None)
-    return () if found is None else tuple(found())
+    return next((tuple(found()) for kind, found in _KINDS.items() if _plural(kind) == plural), ())
 
 
 def plurals() -> tuple[str, ...]:

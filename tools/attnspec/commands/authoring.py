@@ -50,9 +50,9 @@ def regenerate(
         check_profile(profile, PROFILES)
     if profiles and not everything:
         raise UsageError("--profile says which cases --all recomputes; give --all, too.")
-    which = {"everything": everything, "profiles": profiles, "cached": cached}
+    make = regeneration.check if check_only else regeneration.regenerate
+    outcome = make(golden, everything=everything, profiles=profiles, cached=cached)
     if check_only:
-        outcome = regeneration.check(golden, **which)
         for difference in outcome.differences:
             click.echo(f"{difference.kind}: {difference.path}", err=True)
         if outcome.differences:
@@ -65,7 +65,6 @@ def regenerate(
             return 1
         click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}; every file is the same, byte for byte.")
         return 0
-    outcome = regeneration.regenerate(golden, **which)
     for difference in outcome.differences:
         click.echo(f"{'removed' if difference.kind == 'orphan' else 'written'}: {difference.path}")
     click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}, files changed: {len(outcome.differences)}")

@@ -97,17 +97,9 @@ def grade_answers(
     manifest = _of_dtypes(whole, dtypes)
     answered_in = answers or folder
     declaration = answered(manifest, answered_in, name=name or folder.resolve().name, adapter=str(folder))
-    report = make_report(
-        suite,
-        declaration,
-        graded_answers(suite, manifest, declaration, answered_in),
-        conventions={},
-        invocation=Invocation(
-            golden=None if golden is None else str(golden),
-            export=True,
-            answers=None if answers is None else str(answers),
-        ),
-    )
+    results = graded_answers(suite, manifest, declaration, answered_in)
+    invocation = Invocation(golden=golden and str(golden), export=True, answers=answers and str(answers))
+    report = make_report(suite, declaration, results, conventions={}, invocation=invocation)
     try:
         for path in reports:
             write_report(report, Path(path), suite)

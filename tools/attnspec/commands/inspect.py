@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from attnspec.cases import Case
+
+_LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata", "conventions", "revision")
+"""Facts of a case in JSON, beside its dtypes."""
 
 
 @click.command("list")
@@ -31,10 +33,18 @@ def list_cases(
 ) -> None:
     """List the cases: id and title. Options of several kinds must all hold; of one kind, any."""
     from attnspec.cases import canonical_json, load_suite
+    from attnspec_mistakes import CATALOGUE
+    from attnspec_mistakes.kill_matrix import KEPT_IN, noticed_cases
 
     _check_words(operations, clauses, mistakes)
     suite = load_suite(golden, profiles=profiles, select=select, whole=True)
-    noticing = _noticing(mistakes)
+    noticing = {
+        case
+        for mistake in CATALOGUE
+        if mistake.id in mistakes
+        for dtype in KEPT_IN
+        for case in noticed_cases(mistake.operation, dtype).get(mistake.id, ())
+    }
     cases = [
         case
         for case in suite.cases.values()
@@ -45,7 +55,8 @@ def list_cases(
     if not cases:
         raise UsageError("No case is all of this: --profile, --select, --operation, --clause, --mistake must all hold.")
     if as_json:
-        click.echo(canonical_json([_entry(case) for case in cases]), nl=False)
+        entries = [{"dtypes": case.runs, **{name: getattr(case, name) for name in _LISTED}} for case in cases]
+        click.echo(canonical_json(entries), nl=False)
         return
     width = max(len(case.id) for case in cases)
     for case in cases:
@@ -68,35 +79,6 @@ def _check_words(operations: Sequence[str], clauses: Sequence[str], mistakes: Se
         for word in words:
             if word not in known:
                 raise UsageError(f"--{kind} {word}: there is no such {kind}.{near(word, known)}")
-
-
-def _noticing(mistakes: Sequence[str]) -> set[str]:
-    """Return the ids of the cases that notice one of some mistakes, as far as it was tried."""
-    from attnspec_mistakes import CATALOGUE
-    from attnspec_mistakes.kill_matrix import KEPT_IN, noticed_cases
-
-    return {
-        case
-        for mistake in CATALOGUE
-        if mistake.id in mistakes
-        for dtype in KEPT_IN
-        for case in noticed_cases(mistake.operation, dtype).get(mistake.id, ())
-    }
-
-
-def _entry(case: Case) -> dict[str, Any]:
-    return {
-        "id": case.id,
-        "title": case.title,
-        "operation": case.operation,
-        "profile": case.profile,
-        "dtypes": list(case.runs),
-        "clauses": list(case.clauses),
-        "targets": list(case.targets),
-        "errata": list(case.errata),
-        "conventions": list(case.conventions),
-        "revision": case.revision,
-    }
 
 
 @click.command()

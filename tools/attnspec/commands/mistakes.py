@@ -50,20 +50,16 @@ def mistakes(
     if written:
         options = "--write-matrix, --html, --write-smoke and --write-noticed"
         raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
-    _list(operation)
-    return 0
-
-
-def _list(operation: str | None) -> None:
     from attnspec.contract import OPERATIONS
     from attnspec_mistakes import CATALOGUE, mistakes_of
 
     if operation is not None and operation not in OPERATIONS:
         raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
-    chosen = CATALOGUE if operation is None else mistakes_of(operation)
-    width = max((len(mistake.id) for mistake in chosen), default=0)
-    for mistake in chosen:
+    listed = CATALOGUE if operation is None else mistakes_of(operation)
+    width = max((len(mistake.id) for mistake in listed), default=0)
+    for mistake in listed:
         click.echo(f"{mistake.id:{width}}  {mistake.sentence}")
+    return 0
 
 
 def _run(

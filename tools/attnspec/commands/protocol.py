@@ -47,21 +47,19 @@ def _check(command: str, timeout: float, start_timeout: float, *, as_json: bool)
     from attnspec.cases import canonical_json
     from attnspec.process.protocol_checks import protocol_checks_of
 
+    entries: list[dict[str, str | None]] = []
+    for tried in protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout):
+        entries.append({"manner": tried.name, "fault": tried.fault})
+        if not as_json:
+            click.echo(f"{'ok   ' if tried.fault is None else 'FAULT'}  {tried.name}")
+            if tried.fault is not None:
+                click.echo(f"       {plain_text(tried.fault)}")
+    count, faults = len(entries), sum(entry["fault"] is not None for entry in entries)
     if as_json:
-        found = [*protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout)]
-        entries = [{"manner": protocol_check.name, "fault": protocol_check.fault} for protocol_check in found]
         click.echo(canonical_json(entries), nl=False)
-        return int(any(protocol_check.fault is not None for protocol_check in found))
-    tried = faults = 0
-    for protocol_check in protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout):
-        tried += 1
-        faults += protocol_check.fault is not None
-        click.echo(f"{'ok   ' if protocol_check.fault is None else 'FAULT'}  {protocol_check.name}")
-        if protocol_check.fault is not None:
-            click.echo(f"       {plain_text(protocol_check.fault)}")
-    click.echo(
-        f"{tried - faults} of {tried} protocol checks passed." if faults else f"All {tried} protocol checks passed."
-    )
+    else:
+        passed = f"{count - faults} of {count}" if faults else f"All {count}"
+        click.echo(f"{passed} protocol checks passed.")
     return 1 if faults else 0
 
 

@@ -72,12 +72,10 @@ def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list
 
 def _names(documents: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> list[str]:
     """Return the name of each implementation: name and version, and the file where these are not enough."""
-    names = [
-        " ".join(filter(None, (document["implementation"]["name"], document["implementation"]["version"])))
-        for document in documents
-    ]
+    called = [document["implementation"] for document in documents]
+    names = [" ".join(filter(None, (each["name"], each["version"]))) for each in called]
     return [
-        name if names.count(name) == 1 else f"{name} ({path.name})" for name, path in zip(names, paths, strict=True)
+        each if names.count(each) == 1 else f"{each} ({path.name})" for each, path in zip(names, paths, strict=True)
     ]
 
 

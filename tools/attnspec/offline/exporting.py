@@ -43,10 +43,9 @@ def export(
     dtypes: Sequence[str] = (),
     conventions: Mapping[str, str] | None = None,
 ) -> Exported:
-    """Write the cases of a suite into an empty or new folder, a file for each case and dtype, and a manifest.
+    """Write the cases of a suite in some dtypes, or all, and a manifest into a new folder; `UsageError` if it is not.
 
-    `dtypes` of () are all that the cases are offered in; `conventions` are those that are not the normative ones.
-    Raises UsageError if the folder holds something, or cannot be written to.
+    `conventions` are those that are not the normative ones.
     """
     requested = tuple(dtypes) or FLOAT_DTYPES
     declaration = Declaration("", None, "", tuple(OPERATIONS), requested, conventions or {})

@@ -32,11 +32,7 @@ BFLOAT16: Mapping[TensorFormat, str] = {
 
 
 class ExportedRun(NamedTuple):
-    """A case in one dtype that was written to `file`, a path in the folder with slashes.
-
-    `required` outputs are those that every implementation returns; others are graded where they are returned.
-    `elements` are expected, `open` of them may hold anything: their tolerance is infinite.
-    """
+    """A case in one dtype that was written to `file`: `required` outputs, and elements, `open` ones of any value."""
 
     case: str
     revision: int

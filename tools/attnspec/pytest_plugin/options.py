@@ -33,8 +33,8 @@ OPTIONS = tuple(Option(name, **facts) for name, facts in json.loads(_TABLE.read_
 _OF_THE_COMMAND = re.compile(rf"(?<![\w-])--({'|'.join(option.name for option in OPTIONS)})\b")
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """Add the options to those of pytest."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options to those of pytest, named after those of ``attnspec validate``."""
     group = parser.getgroup("attnspec", "conformance of attention")
     group.addoption(
         PREFIX,

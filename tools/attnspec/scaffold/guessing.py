@@ -12,7 +12,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.scaffold.adapter_text import DECLARED, Draft, text_of
-from attnspec.scaffold.naming import read_call, said_names
+from attnspec.scaffold.naming import read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
 from attnspec.tensors import TENSORS
 
@@ -47,9 +47,8 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     call = read_call(found, operation)
     said = [f"operation: {call.operation.name}, because {call.why}"]
     reasons: dict[str, str] = {}
-    differing = said_names(call)
-    if differing:
-        pairs = ", ".join(f"{own} is {argument}" for own, argument in differing.items())
+    pairs = ", ".join(f"{each.own} is {each.argument}" for each in call.passed if each.argument not in (None, each.own))
+    if pairs:
         by_order = f" ({', '.join(call.by_order)} by their order alone)" if call.by_order else ""
         reasons["names"] = f"{pairs}{by_order}"
         said.append(f"names: {pairs}{by_order}")

@@ -14,8 +14,6 @@ from attnspec.families.lookup import family_of
 from attnspec.validation import check_operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from attnspec.contract.operation import Operation
     from attnspec.scaffold.functions import Found
 
@@ -162,8 +160,3 @@ def _passed(
     except (ValueError, SyntaxError):
         return None
     return Passed(parameter.name, argument, repr(parameter.default), argument, by_position) if literal else None
-
-
-def said_names(call: Call) -> Mapping[str, str]:
-    """Return parameter to argument, of those whose names differ."""
-    return {each.own: each.argument for each in call.passed if each.argument is not None and each.own != each.argument}
