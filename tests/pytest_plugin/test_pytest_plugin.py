@@ -100,7 +100,7 @@ def test_many_failures_stay_short(run, pytester):
     assert failed > 25
     text = result.stdout.str()
     of_failures = text[text.index("= FAILURES =") : text.index("= what went wrong =")].splitlines()[1:]
-    headings = [place for index, line in enumerate(of_failures) if line.startswith("__")]
+    headings = [index for index, line in enumerate(of_failures) if line.startswith("__")]
     assert len(headings) == failed
     assert max(later - former for former, later in pairwise([*headings, len(of_failures)])) <= 12
     assert max(len(line) for line in of_failures if not line.startswith("Debug it: ")) <= 80
