@@ -1,4 +1,4 @@
-"""``attnspec protocol --check COMMAND --json``: the protocol checks as one document, with the exit status of the text."""
+"""``attnspec protocol --check COMMAND --json``: the protocol checks as one document, with the same exit status."""
 
 import json
 import shlex

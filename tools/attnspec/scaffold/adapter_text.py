@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,29 +110,20 @@ def _signature(call: Call) -> list[str]:
 def skeleton(operation: str) -> str:
     """Return an adapter that runs and offers nothing of `operation` yet, with all that it may declare as comments."""
     known = OPERATIONS[operation]
+    stated = {name: default for name, default in known.attributes.items() if default is not REQUIRED}
     optional = [
         *(f"{name}=None" for name in known.optional_inputs),
-        *(
-            f"{name}={json.dumps(default)}" if isinstance(default, str) else f"{name}={default!r}"
-            for name, default in known.attributes.items()
-            if default is not REQUIRED
-        ),
+        *(f'{name}="{each}"' if isinstance(each, str) else f"{name}={each!r}" for name, each in stated.items()),
     ]
+    parts = [*known.required_arguments, *(["*"] if optional else []), *optional]
     has_backward = any(other.backward_of == operation for other in OPERATIONS.values())
     backward = '# backward = "autograd"  # its gradients are validated, too, as the library of its tensors gives them\n'
-    signature = "".join(
-        f"    {part},\n" for part in [*known.required_arguments, *(["*"] if optional else []), *optional]
-    )
-    return (
-        Path(__file__)
-        .with_name("skeleton.txt")
-        .read_text(encoding="utf-8")
-        .format(
-            operation=operation,
-            signature=signature,
-            sentence=f"{known.sentence[:1].upper()}{known.sentence[1:]}",
-            backward=backward if has_backward else "",
-            convention=EXAMPLES.convention,
-            choice=EXAMPLES.choice,
-        )
+    template = Path(__file__).with_name("skeleton.txt").read_text(encoding="utf-8")
+    return template.format(
+        operation=operation,
+        signature="".join(f"    {part},\n" for part in parts),
+        sentence=f"{known.sentence[:1].upper()}{known.sentence[1:]}",
+        backward=backward if has_backward else "",
+        convention=EXAMPLES.convention,
+        choice=EXAMPLES.choice,
     )
