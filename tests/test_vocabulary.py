@@ -1,4 +1,4 @@
-"""Every word that a report uses can be asked about, and says what the spec says."""
+"""Every word that a report uses can be explained, and says what the spec says."""
 
 import json
 import re
@@ -79,7 +79,7 @@ def test_every_decision_that_is_named_is_there():
     assert all((ROOT / "spec" / "decisions" / f"{decision}.md").is_file() for decision in named)
 
 
-def test_explain_tells_a_convention_with_its_choices_and_its_decision(capsys):
+def test_explain_shows_a_convention_with_its_choices_and_its_decision(capsys):
     assert main(["explain", "input_checks"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("input_checks (convention): whether wrong ranks, batch sizes and lengths are refused")
@@ -110,7 +110,7 @@ def test_explain_prints_json(capsys):
     assert document["explanation"][0].startswith("smoke (profile): the fewest cases")
 
 
-def test_an_unknown_word_is_told_what_comes_near(capsys):
+def test_of_an_unknown_word_the_near_ones_are_named(capsys):
     assert main(["explain", "inpt_checks"]) == 2
     assert "Did you mean input_checks" in capsys.readouterr().err
     assert main(["explain", "inpt_checks", "--json"]) == 2

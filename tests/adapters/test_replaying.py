@@ -120,7 +120,7 @@ def test_the_commands_say_it_and_end_with_0_1_and_2(transcript, tmp_path, capsys
     assert main(["protocol", "--replay", path, "--command", command]) == 0
     assert "All 4 answers are the same." in capsys.readouterr().out
     assert main(["protocol", "--check", command]) == 0
-    assert "All 13 manners are kept." in capsys.readouterr().out
+    assert "All 13 protocol checks passed." in capsys.readouterr().out
     worse = command_of(tmp_path, "\ndef on_run(request):\n    sys.exit('no')\n", name="worse.py")
     assert main(["protocol", "--replay", path, "--command", worse]) == 1
     assert "The request in line 3" in capsys.readouterr().out

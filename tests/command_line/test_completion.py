@@ -29,7 +29,7 @@ def test_the_script_of_a_shell_is_printed_and_is_sound(shell, capsys):
         assert subprocess.run([shell, "-n", "-c", script], check=False, timeout=60).returncode == 0
 
 
-def test_a_shell_that_is_not_known_is_told_in_a_sentence(capsys):
+def test_a_shell_that_is_not_known_is_reported_in_a_sentence(capsys):
     assert main(["completion", "tcsh"]) == 2
     assert "'bash', 'zsh', 'fish'" in capsys.readouterr().err
 

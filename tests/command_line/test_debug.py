@@ -178,7 +178,7 @@ def test_what_is_printed_is_what_the_function_is_given(mine, debug):
     assert one_by_one.count("It is called again for the next entry") == 1
 
 
-def test_the_dtype_is_the_first_that_is_declared_or_the_one_asked_for(debug):
+def test_the_dtype_is_the_first_that_is_declared_or_the_one_requested(debug):
     assert debug(PLAIN, "reference")[1].startswith("core/plain (float64)")
     status, out, _ = debug(PLAIN, "reference", "--dtype", "bfloat16")
     assert (status, out[:21]) == (0, "core/plain (bfloat16)")

@@ -44,7 +44,7 @@ def test_a_mistake_is_explained_with_clause_remedy_report_and_difference(explain
     assert " instead of " in said
 
 
-def test_the_difference_is_told_in_keys_where_it_is_one_of_keys(explained):
+def test_the_difference_is_reported_in_keys_where_it_is_one_of_keys(explained):
     _, said, _ = explained("sdpa.causal_one_ahead")
     assert "query 0 attended keys 0-1; it should have attended 0;" in said
 
@@ -70,7 +70,7 @@ def test_a_case_is_explained_with_title_clauses_and_source(explained):
 def test_a_case_that_must_be_refused_says_why(explained):
     _, said, _ = explained("documents/002/refuses_query_of_rank_2")
     assert "It must be refused: " in said
-    assert "valid twin is documents/002/" in said
+    assert "valid counterpart is documents/002/" in said
 
 
 def test_an_unknown_id_is_2_and_names_what_comes_near(explained):
@@ -89,6 +89,6 @@ def shows_in_numbers(mistake):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_mistake_that_shows_in_numbers_tells_the_difference_it_makes(operation):
+def test_every_mistake_that_shows_in_numbers_has_the_difference_it_makes(operation):
     for mistake in mistakes_of(operation):
         assert (difference_made(mistake, CASES) is not None) == shows_in_numbers(mistake), mistake.id

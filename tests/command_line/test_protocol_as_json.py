@@ -1,4 +1,4 @@
-"""``attnspec protocol --check COMMAND --json``: the manners as one document, with the exit status of the text."""
+"""``attnspec protocol --check COMMAND --json``: the protocol checks as one document, with the same exit status."""
 
 import json
 import shlex
@@ -9,7 +9,7 @@ from attnspec.command_line import main
 ENDS = shlex.join([sys.executable, "-c", "pass"])
 
 
-def test_faults_are_told_beside_their_manners(capsys):
+def test_faults_are_reported_beside_their_checks(capsys):
     assert main(["protocol", "--check", ENDS, "--json"]) == 1
     entries = json.loads(capsys.readouterr().out)
     assert entries[0]["manner"].startswith("answers start")

@@ -35,7 +35,7 @@ def run(capsys):
     return command
 
 
-def test_one_report_is_told_in_a_table(run, reports):
+def test_one_report_is_reported_in_a_table(run, reports):
     status, out, err = run(reports / "right.json")
     assert (status, err) == (0, "")
     assert "attnspec reference" in out
@@ -76,7 +76,7 @@ def test_when_no_report_is_sound_nothing_is_written(run, tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_two_of_one_name_are_told_apart_by_their_files(run, reports, tmp_path):
+def test_two_of_one_name_are_distinguished_by_their_files(run, reports, tmp_path):
     again = tmp_path / "again.json"
     again.write_bytes((reports / "right.json").read_bytes())
     _, out, _ = run(reports / "right.json", again)

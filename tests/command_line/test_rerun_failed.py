@@ -118,8 +118,8 @@ def test_a_report_of_which_nothing_is_left_runs_nothing(failed, mine, validate):
 
     def rename(document):
         document["suite"]["digest"] = "0" * 64
-        for place, result in enumerate(document["results"]):
-            result["case"] = f"documents/001/vanished_{place}"
+        for index, result in enumerate(document["results"]):
+            result["case"] = f"documents/001/vanished_{index}"
 
     edited(report, rename)
     status, out, results = validate(mine(IN_FLOAT32), "--rerun-failed", str(report))

@@ -35,9 +35,9 @@ for name in ("attnspec", "attnspec_reference", "ml_dtypes"):
     sys.modules[name] = None
 printed = {}
 for case, script in json.load(sys.stdin).items():
-    with redirect_stdout(io.StringIO()) as told:
+    with redirect_stdout(io.StringIO()) as stdout:
         exec(compile(script, f"the script of {case}", "exec"), {})
-    printed[case] = told.getvalue()
+    printed[case] = stdout.getvalue()
 json.dump(printed, sys.stdout)
 """
 

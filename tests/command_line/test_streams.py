@@ -32,7 +32,7 @@ def test_what_ascii_lacks_is_spelt_out():
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", [("list",), ("explain", "sdpa.scores")])
-def test_a_full_disk_is_told_in_a_sentence(arguments):
+def test_a_full_disk_is_reported_in_a_sentence(arguments):
     with FULL.open("w") as full:
         done = run(*arguments, stdout=full)
     assert done.returncode == 2

@@ -10,9 +10,7 @@ import attnspec_reference
 from attnspec.cases import load_suite
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.offline import export
-from attnspec.offline.json_file import read_json, tensors_to_json
-from attnspec.offline.npz_file import write_npz
-from attnspec.offline.safetensors_file import read_safetensors, write_safetensors
+from attnspec.offline.tensor_files import read_json, read_safetensors, tensors_to_json, write_npz, write_safetensors
 from attnspec_mistakes.patches import by_name
 
 

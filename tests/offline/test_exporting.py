@@ -34,7 +34,7 @@ def test_a_file_holds_what_attnspec_case_gives(exported, tensors):
             for name, array in given.items():
                 assert read[name].dtype == array.dtype
                 np.testing.assert_array_equal(read[name].astype(np.float64), array.astype(np.float64))
-        assert (entry.operation, entry.owed) == (case.operation, case.required)
+        assert (entry.operation, entry.required) == (case.operation, case.required)
 
 
 @pytest.mark.parametrize("tensors", FORMATS)

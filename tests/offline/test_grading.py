@@ -236,7 +236,7 @@ def test_the_cases_of_another_suite_are_not_graded(exported, grade):
         ),
     ],
 )
-def test_a_damaged_manifest_is_told(exported, grade, change, sentence):
+def test_a_damaged_manifest_is_reported(exported, grade, change, sentence):
     folder, _ = exported("core/plain")
     change(folder / "export.json")
     status, out, _ = grade(folder)

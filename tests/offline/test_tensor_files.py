@@ -1,4 +1,4 @@
-"""The three formats: what is written reads back, bit by bit, and what is damaged is told in a sentence."""
+"""The three formats: what is written reads back, bit by bit, and what is damaged is reported in a sentence."""
 
 import json
 
@@ -6,10 +6,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec.offline.json_file import read_json, tensors_to_json
-from attnspec.offline.npz_file import read_npz, write_npz
-from attnspec.offline.safetensors_file import read_safetensors, write_safetensors
-from attnspec.offline.tensor_file import TensorFileError
+from attnspec.offline.tensor_files import (
+    TensorFileError,
+    read_json,
+    read_npz,
+    read_safetensors,
+    tensors_to_json,
+    write_npz,
+    write_safetensors,
+)
 
 TENSORS = {
     "wide": np.array([[1.0, -0.0, np.inf], [np.nan, 5e-324, 0.1]]),
@@ -96,13 +101,13 @@ def header(**entries):
         (header(a={"dtype": "F64", "shape": [1], "data_offsets": [-8, 0]}), "its offsets are -8 and 0"),
     ],
 )
-def test_a_damaged_safetensors_file_is_told(content, sentence):
+def test_a_damaged_safetensors_file_is_reported(content, sentence):
     with pytest.raises(TensorFileError, match=sentence):
         read_safetensors(content)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"text", write_npz({"a": np.zeros(9)})[:60]])
-def test_a_damaged_npz_file_is_told(content):
+def test_a_damaged_npz_file_is_reported(content):
     with pytest.raises(TensorFileError, match="it is no sound npz file"):
         read_npz(content)
 
@@ -124,6 +129,6 @@ def test_an_npz_file_runs_nothing(tmp_path):
         (b'{"output": {"dtype": "float64", "shape": [2], "data": [1]}}', "output"),
     ],
 )
-def test_a_damaged_json_file_is_told(content, sentence):
+def test_a_damaged_json_file_is_reported(content, sentence):
     with pytest.raises(TensorFileError, match=sentence):
         read_json(content)

@@ -71,7 +71,7 @@ def test_what_the_baseline_says_is_expected_for_its_reasons(baseline, options):
     result.stdout.no_fnmatch_line("*what went wrong*")
 
 
-def test_where_nobody_gave_a_reason_the_implementations_own_is_told(baseline):
+def test_where_nobody_gave_a_reason_the_implementations_own_is_reported(baseline):
     baseline("-rs").stdout.fnmatch_lines(["SKIPPED ?2?*: no columns"])
 
 

@@ -67,7 +67,7 @@ def test_the_same_verdicts_as_of_the_command(run, pytester):
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_a_failure_is_told_shortly_and_what_failures_share_once_at_the_end(run):
+def test_a_failure_is_reported_shortly_and_what_failures_share_once_at_the_end(run):
     result = run("--attnspec=wrong.py", "--attnspec-select=documents/001/softmax_of_rows")
     result.stdout.fnmatch_lines(
         [
@@ -100,7 +100,7 @@ def test_many_failures_stay_short(run, pytester):
     assert failed > 25
     text = result.stdout.str()
     of_failures = text[text.index("= FAILURES =") : text.index("= what went wrong =")].splitlines()[1:]
-    headings = [place for place, line in enumerate(of_failures) if line.startswith("__")]
+    headings = [index for index, line in enumerate(of_failures) if line.startswith("__")]
     assert len(headings) == failed
     assert max(later - former for former, later in pairwise([*headings, len(of_failures)])) <= 12
     assert max(len(line) for line in of_failures if not line.startswith("Debug it: ")) <= 80
@@ -125,7 +125,7 @@ def test_the_short_summary_has_a_line_for_each_failure(run, monkeypatch, on_ci, 
         assert " - output[" in line
 
 
-def test_a_line_for_each_failure_when_asked_for_lines(run):
+def test_a_line_for_each_failure_where_lines_are_requested(run):
     result = run("--attnspec=wrong.py", f"--attnspec-select={ROWS}", "--tb=line")
     result.stdout.fnmatch_lines([f"*golden/{ROWS}.json:1: output?*? is *"])
     result.stdout.no_fnmatch_line("What to do: *")
@@ -220,7 +220,7 @@ def test_junitxml_has_a_testcase_an_item(run, pytester):
     assert not any(isinstance(entry, Error) for case in cases.values() for entry in case.result)
 
 
-def test_a_refusal_is_graded_with_its_twin(run, pytester):
+def test_a_refusal_is_graded_with_its_counterpart(run, pytester):
     pytester.makepyfile(
         refuses="def scaled_dot_product_attention(query, key, value):\n    raise ValueError('no')\n",
         accepts="def scaled_dot_product_attention(query, key, value):\n    return value\n",

@@ -10,7 +10,7 @@ TWO = ("-p", "xdist", "-n", "2")
 
 
 def names(result):
-    """The items that ``-v`` tells of, with what came of each."""
+    """The items that ``-v`` names, with what came of each."""
     reported = {}
     for line in result.outlines:
         words = line.split()
@@ -84,7 +84,7 @@ def test_markers_of_profile_operation_and_dtype_select(run, expression):
     assert {name.partition("[")[2] for name in reported} == {"float32]"}
 
 
-def test_a_marker_tells_these_tests_from_others(run, pytester):
+def test_a_marker_distinguishes_these_tests_from_others(run, pytester):
     pytester.makepyfile(test_own="import pytest\n@pytest.mark.documents\ndef test_own():\n    pass\n")
     both = ("--attnspec=right.py", SOFTMAX, "test_own.py", "-m")
     everything = run(*both, "documents").parseoutcomes()["passed"]

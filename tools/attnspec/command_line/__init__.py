@@ -10,83 +10,61 @@ import gc
 import io
 import signal
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from attnspec.base.errors import AttnspecError, Terminated
 from attnspec.base.extensions import COMMANDS, Command, loaded
 from attnspec.base.plain_text import plain_text
+from attnspec.command_line.command_options import table
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.guarding import Guarding
-from attnspec.command_line.printed_version import print_version
 from attnspec.guard.journal import Journal
 from attnspec.guard.ways import Way, way_of_this_system
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 __all__ = ["main"]
 
-PROGRAM = "attnspec"
 _LONGEST_ERROR = 4_000
 
-_OWN: Mapping[str, Command] = {
-    "init": Command(
-        "attnspec.commands.init:init",
-        "Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).",
-    ),
-    "validate": Command("attnspec.commands.validate:validate", "Validate TARGET against the golden cases."),
-    "gate": Command(
-        "attnspec.commands.gate:gate",
-        "Let TARGET through if it is as good as its baseline, or, without one, if nothing is wrong.",
-    ),
-    "debug": Command(
-        "attnspec.commands.debug:debug",
-        "Call TARGET once, for one CASE, in this process: breakpoints hold, and what it prints is seen.",
-    ),
-    "export": Command(
-        "attnspec.commands.export:export_cases",
-        "Write cases into DIR, for a test in any language, or a device with neither Python nor a pipe.",
-    ),
-    "grade": Command(
-        "attnspec.commands.grade:grade_answers",
-        "Grade the answers to the cases in DIR, which `attnspec export` wrote, as `attnspec validate` would.",
-    ),
-    "report": Command(
-        "attnspec.commands.report_pages:report",
-        "Put report.json FILES side by side, with accuracy ranking, or --compare two.",
-    ),
-    "list": Command("attnspec.commands.inspect:list_cases", "List the cases: id and title."),
-    "show": Command(
-        "attnspec.commands.inspect:show", "Show one CASE: what it is about, its inputs and its certified values."
-    ),
-    "explain": Command(
-        "attnspec.commands.explain:explain",
-        "Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.",
-    ),
-    "check": Command(
-        "attnspec.commands.inspect:check",
-        "Check golden FILES, or all of them, against schema, digests and what was released.",
-    ),
-    "completion": Command(
-        "attnspec.commands.completion:completion", "Print the script that completes words of attnspec in SHELL."
-    ),
-    "mistakes": Command(
-        "attnspec.commands.mistakes:mistakes",
-        "List the known mistakes, or prove with --matrix that the cases notice them.",
-    ),
-    "protocol": Command(
-        "attnspec.commands.protocol:protocol",
-        "Check a program against the process protocol, or replay what was said to it.",
-    ),
-    "regenerate": Command("attnspec.commands.regenerate:regenerate", "Fill the golden files with certified values."),
-    "release": Command(
-        "attnspec.commands.release:release",
-        "Write released.json: the id, revision and meaning of every case, as of this version.",
-    ),
+_OWN = {
+    "init": "attnspec.commands.init:init",
+    "validate": "attnspec.commands.validate:validate",
+    "gate": "attnspec.commands.gate:gate",
+    "debug": "attnspec.commands.debug:debug",
+    "export": "attnspec.commands.export:export_cases",
+    "grade": "attnspec.commands.export:grade_answers",
+    "report": "attnspec.commands.report_pages:report",
+    "list": "attnspec.commands.inspect:list_cases",
+    "show": "attnspec.commands.inspect:show",
+    "explain": "attnspec.commands.explain:explain",
+    "check": "attnspec.commands.inspect:check",
+    "completion": "attnspec.command_line.completing:completion",
+    "mistakes": "attnspec.commands.mistakes:mistakes",
+    "protocol": "attnspec.commands.protocol:protocol",
+    "regenerate": "attnspec.commands.authoring:regenerate",
+    "release": "attnspec.commands.authoring:release",
 }
-_COMMANDS: Mapping[str, Command] = {**_OWN, **COMMANDS}
+"""Name of a command to its ``package.module:attribute``."""
+
+_COMMANDS = {**{name: Command(_OWN[name], line) for name, line in table()["commands"].items()}, **COMMANDS}
+
+
+def print_version(context: click.Context, _: click.Parameter, is_requested: bool) -> None:
+    """Print the version and the digests of the fixtures and of the rules, and stop."""
+    if not is_requested or context.resilient_parsing:
+        return
+    from attnspec.base.files import GOLDEN_FOLDER
+    from attnspec.base import __version__
+    from attnspec.cases import read_index
+    from attnspec.cases.reading import suite_digest
+    from attnspec.specification import clauses, specification_digest
+
+    entries = read_index(GOLDEN_FOLDER)
+    click.echo(f"attnspec, version {__version__}")
+    click.echo(f"suite {suite_digest(entries)}  the content of {len(entries)} fixtures")
+    click.echo(f"spec  {specification_digest()}  the words of {len(clauses())} clauses")
+    context.exit()
 
 
 class _Commands(click.Group):
@@ -120,14 +98,8 @@ def attnspec() -> None:
     """Validate implementations of attention against certified golden cases."""
 
 
-def _guarding(guard: Way | Literal["none"] | Journal, words: list[str]) -> Guarding:
-    if isinstance(guard, Journal):
-        return Guarding(None, words, guard)
-    return Guarding(None if guard == "none" else guard, words)
-
-
 def _interrupted(by: BaseException | None) -> int:
-    """Say that a signal ended the run, and return the exit status that shells give to that signal."""
+    """Print that a signal ended the run, and return the exit status that shells give to that signal."""
     number = by.number if isinstance(by, Terminated) else signal.SIGINT
     said = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     click.echo(f"attnspec: {said}", err=True)
@@ -151,7 +123,9 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
         words = sys.argv[1:] if arguments is None else arguments
         if guard is None:
             guard = "none" if arguments is not None else way_of_this_system()
-        status = attnspec.main(args=words, prog_name=PROGRAM, standalone_mode=False, obj=_guarding(guard, words))
+        is_guarded = isinstance(guard, Journal)
+        guarding = Guarding(None if is_guarded or guard == "none" else guard, words, guard if is_guarded else None)
+        status = attnspec.main(args=words, prog_name="attnspec", standalone_mode=False, obj=guarding)
         click.echo(nl=False)  # writes what is still buffered, while a full disk can be reported in a sentence
     except AttnspecError as error:
         click.echo(f"attnspec: {plain_text(str(error), longest=_LONGEST_ERROR)}", err=True)

@@ -1,4 +1,4 @@
-"""Values to which arguments and options complete in a shell, by their names in usage."""
+"""Completion in a shell: the values of arguments and options by their names in usage, and ``attnspec completion``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attnspec.base.extensions import loaded
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from click.shell_completion import CompletionItem
 
+_VARIABLE = "_ATTNSPEC_COMPLETE"
+"""The variable that click reads when a shell wants completions; it follows from the name of the program."""
+
 
 class _Word(click.types.StringParamType):
     """A word that completes to known values, and perhaps to files."""
 
-    def __init__(self, values: Callable[[], Iterable[str]], *, files: bool) -> None:
+    def __init__(self, values: Callable[[], Iterable[str]] | str, *, files: bool) -> None:
         self._values = values
         self._files = files
 
@@ -28,16 +33,17 @@ class _Word(click.types.StringParamType):
         """Return the values that begin like the word, in their order."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(value) for value in self._values() if value.startswith(incomplete)]
+        values = loaded(self._values) if isinstance(self._values, str) else self._values()
+        found = [CompletionItem(value) for value in values if value.startswith(incomplete)]
         return [*found, CompletionItem(incomplete, type="file")] if self._files else found
 
 
 def let_complete(command: click.Command) -> None:
     """Let the arguments and options of a command complete whose values are known."""
     for parameter in command.params:
-        values = _VALUES.get(parameter.metavar or (parameter.name or "").upper())
-        if values is not None:
-            parameter.type = _Word(values, files=values is _targets)
+        name = parameter.metavar or (parameter.name or "").upper()
+        if name in _VALUES:
+            parameter.type = _Word(_VALUES[name], files=name == "TARGET")
 
 
 def _profiles() -> Iterable[str]:
@@ -47,46 +53,10 @@ def _profiles() -> Iterable[str]:
     return (*PROFILES, SMOKE_PROFILE)
 
 
-def _dtypes() -> Iterable[str]:
-    from attnspec.contract.dtypes import FLOAT_DTYPES
-
-    return FLOAT_DTYPES
-
-
 def _conventions() -> Iterable[str]:
     from attnspec.contract import CONVENTIONS
 
     return (f"{name}={choice}" for name, convention in CONVENTIONS.items() for choice in convention.choices)
-
-
-def _capabilities() -> Iterable[str]:
-    from attnspec.contract import CAPABILITIES
-
-    return CAPABILITIES
-
-
-def _libraries() -> Iterable[str]:
-    from attnspec.tensors import TENSORS
-
-    return TENSORS
-
-
-def _ways() -> Iterable[str]:
-    from attnspec.targets.differentiating import BACKWARD
-
-    return BACKWARD
-
-
-def _layouts() -> Iterable[str]:
-    from attnspec.contract import LAYOUTS
-
-    return LAYOUTS
-
-
-def _operations() -> Iterable[str]:
-    from attnspec.contract import OPERATIONS
-
-    return OPERATIONS
 
 
 def _cases() -> Iterable[str]:
@@ -115,31 +85,43 @@ def _words() -> Iterable[str]:
     return (*words(), *_clauses(), *errata(), *_mistakes(), *_cases())
 
 
-def _required() -> Iterable[str]:
-    return (*_profiles(), *_operations())
-
-
-def _targets() -> Iterable[str]:
-    from attnspec.base.extensions import BUILT_IN
-
-    return BUILT_IN
-
-
-_VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
+_VALUES: Mapping[str, Callable[[], Iterable[str]] | str] = {
     "CASE": _cases,
     "CLAUSE": _clauses,
-    "DTYPE": _dtypes,
+    "DTYPE": "attnspec.contract.dtypes:FLOAT_DTYPES",
     "GLOB": _cases,
     "K=V": _conventions,
-    "LAYOUT": _layouts,
-    "LIBRARY": _libraries,
+    "LAYOUT": "attnspec.contract:LAYOUTS",
+    "LIBRARY": "attnspec.tensors:TENSORS",
     "MISTAKE": _mistakes,
-    "NAME": _required,
-    "OPERATION": _operations,
+    "NAME": lambda: (*_profiles(), *loaded("attnspec.contract:OPERATIONS")),
+    "OPERATION": "attnspec.contract:OPERATIONS",
     "PROFILE": _profiles,
-    "TARGET": _targets,
-    "WAY": _ways,
+    "TARGET": "attnspec.base.extensions:BUILT_IN",
+    "WAY": "attnspec.targets.differentiating:BACKWARD",
     "WORD": _words,
-    "WORDS": _capabilities,
+    "WORDS": "attnspec.contract:CAPABILITIES",
 }
-"""Name of a value in usage to all values that it may have."""
+"""Name of a value in usage to all values that it may have, or to the ``package.module:attribute`` that holds them."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the script that completes words of attnspec in SHELL.
+
+    bash: attnspec completion bash >> ~/.bashrc
+
+    zsh: attnspec completion zsh >> ~/.zshrc
+
+    fish: attnspec completion fish > ~/.config/fish/completions/attnspec.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    program = context.find_root()
+    of_shell = get_completion_class(shell)
+    assert of_shell is not None
+    script = of_shell(program.command, {}, program.info_name or "", _VARIABLE)
+    # Not `source()`, which starts a shell to learn its version.
+    click.echo(script.source_template % script.source_vars())

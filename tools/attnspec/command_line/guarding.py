@@ -24,11 +24,7 @@ class Ended(NamedTuple):
 
 @dataclass
 class Guarding:
-    """Guarding of the Python targets of a command: how the guarded process is made (`way`; None: no such process).
-
-    `journal` records the progress of this process where it is the guarded one; `ended` is the ending of a process that
-    was to do all of the command and did not.
-    """
+    """Guarding of a command's Python targets: the way to make a process, if any; in one, its journal; how one ended."""
 
     way: Way | None
     words: Sequence[str]
@@ -37,10 +33,7 @@ class Guarding:
 
 
 def conclusion_elsewhere(guarding: Guarding) -> int | None:
-    """Run the command in a process of its own; return its exit status, or None if it ended by accident.
-
-    `guarding.ended` then holds the ending.
-    """
+    """Run the command in a process of its own; return its status, or None with `guarding.ended` after an accident."""
     from attnspec.guard.spawned import Spawned
     from attnspec.guard.together import Part
     from attnspec.guard.watching import Watch

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Task
 
-_FIRST = "validating"
-_AGAIN = "asking again"
-"""Every case is run a second time, in another order, once all have a result; how many, nobody knows before."""
-
 
 class _Rate(ProgressColumn):
     """Results a second."""
@@ -42,15 +38,14 @@ class ProgressBar(Progress):
             transient=True,
             expand=True,
         )
-        self._run = self.add_task(_FIRST, total=None)
+        self._run = self.add_task("validating", total=None)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Return the bar as the run stands now."""
         if self.task_ids:
-            self._look()
+            done, planned = self._done(), self._planned()
+            # Each case is run a second time, in another order, once all have a result; how many, nobody knows before.
+            again = planned is not None and done >= planned
+            stage = "calling again" if again else "validating"
+            self.update(self._run, completed=done, total=planned, description=stage)
         return super().get_renderables()
-
-    def _look(self) -> None:
-        done, planned = self._done(), self._planned()
-        again = planned is not None and done >= planned
-        self.update(self._run, completed=done, total=planned, description=_AGAIN if again else _FIRST)

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import signal
 from contextlib import chdir, closing, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import AttnspecError, TargetError, Terminated
-from attnspec.command_line.chosen_target import (
-    check_target,
-    kept_by,
-    load_selected,
-    task_of,
-)
+from attnspec.command_line.command_options import STDOUT, check_target
 from attnspec.command_line.guarding import Ended
-from attnspec.command_line.run_options import STDOUT
 from attnspec.command_line.terminal import print_document, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from rich.console import Console
 
     from attnspec.cases import Suite
+    from attnspec.command_line.command_options import RunOptions
     from attnspec.command_line.guarding import Guarding
-    from attnspec.command_line.run_options import RunOptions
     from attnspec.guard.journal import Journal, Reported
     from attnspec.guard.kept_journal import KeptJournal
+    from attnspec.guard.task import Task
     from attnspec.reports.report import Report
     from attnspec.reports.wording import EndedEarly
-    from attnspec.runner import Result
+    from attnspec.runner import Result, Share
     from attnspec.runner.law import Measured
     from attnspec.targets import Declaration
-
-
-class Ran(NamedTuple):
-    """Report, and the cases that it is about."""
-
-    report: Report
-    suite: Suite
 
 
 def run_target(
@@ -52,13 +42,14 @@ def run_target(
     fail_fast: bool = False,
     check: Callable[[Suite], None] | None = None,
     narrowed: Callable[[Suite], Suite] | None = None,
-) -> Ran:
-    """Run the implementation that the options name over the cases that they select.
+) -> tuple[Report, Suite]:
+    """Run the implementation that the options name over the cases that they select; return the report and these cases.
 
     `check` sees the cases before the run, and its errors pass; `narrowed` gives the part that is run, all if None.
     `AttnspecError` if it cannot be run or a report not written; `KeyboardInterrupt` after reports of the partial
     results.
     """
+    from attnspec.cases import load_selected
     from attnspec.reports.formats import check_writable
     from attnspec.targets.target import pairs
     from attnspec.validation import check_request
@@ -68,17 +59,18 @@ def run_target(
             check_writable(Path(path))
     check_target(options, fail_fast=fail_fast)
     check_request(options.dtypes, pairs(options.conventions, "--convention"))
-    suite = load_selected(options, check)
+    suite = load_selected(options.golden, profiles=options.profiles, select=options.select)
+    if check is not None:
+        check(suite)
     if narrowed is not None:
         suite = narrowed(suite)
     guarding: Guarding = click.get_current_context().obj
-    kept = kept_by(options, suite)
+    run = _Run(options, suite, _kept_by(options, suite), fail_fast)
     if guarding.ended is not None:
-        return Ran(_remains(options, suite, guarding.ended, kept), suite)
+        return _recovered(run, guarding.ended), suite
     if options.jobs > 1 or (guarding.way == "fork" and options.target.is_imported):
-        ended = _forked(options, suite, console, kept, fail_fast=fail_fast)
-        return Ran(_remains(options, suite, ended, kept), suite)
-    return Ran(_run_here(options, suite, console, guarding.journal, kept, fail_fast=fail_fast), suite)
+        return _recovered(run, _forked(run, console)), suite
+    return _run_here(run, console, guarding.journal), suite
 
 
 def write_reports(options: RunOptions, report: Report, suite: Suite) -> None:
@@ -92,7 +84,128 @@ def write_reports(options: RunOptions, report: Report, suite: Suite) -> None:
             write_report(report, Path(path), suite)
 
 
-def _forked(options: RunOptions, suite: Suite, console: Console, kept: KeptJournal | None, *, fail_fast: bool) -> Ended:
+@dataclass(frozen=True)
+class _Run:
+    """Run of the target over the selected cases; `kept` is the journal in the file that keeps results, if any."""
+
+    options: RunOptions
+    suite: Suite
+    kept: KeptJournal | None
+    fail_fast: bool
+
+    @cached_property
+    def conventions(self) -> Mapping[str, str]:
+        """The conventions that the command line states."""
+        from attnspec.targets.target import pairs
+
+        return pairs(self.options.conventions, "--convention")
+
+    def task(self, share: Share) -> Task:
+        """Return the task of a process for its share of the cases."""
+        from attnspec.guard.task import Task
+
+        options = self.options
+        return Task(
+            options.target,
+            dtypes=options.dtypes,
+            conventions=self.conventions,
+            fail_fast=self.fail_fast,
+            give_up_after=options.give_up_after,
+            probes=options.probes,
+            share=share,
+        )
+
+    def planned_runs(self, declaration: Declaration) -> int:
+        """Return the number of (case, dtype) of a run that reaches its end."""
+        from attnspec.runner import offered_part, planned_dtypes
+
+        cases = offered_part(self.suite, declaration.operations).suite.cases.values()
+        return sum(len(planned_dtypes(case, self.options.dtypes or declaration.dtypes)) for case in cases)
+
+    def progress(
+        self, console: Console, done: Callable[[], int], declared: Callable[[], Declaration | None]
+    ) -> AbstractContextManager[None]:
+        """Show the progress; the plan is counted once, as soon as the target has declared itself."""
+        counted: list[int] = []
+
+        def planned() -> int | None:
+            declaration = None if counted else declared()
+            if declaration is not None:
+                counted.append(self.planned_runs(declaration))
+            return counted[0] if counted else None
+
+        return progress(console, done, planned, quiet=self.options.quiet)
+
+    def report(
+        self,
+        declaration: Declaration,
+        results: tuple[Result, ...],
+        ended_early: EndedEarly | None,
+        measured: Measured | None = None,
+    ) -> Report:
+        """Return the report of some results."""
+        from attnspec.reports.invocation import invocation_of
+        from attnspec.validation import make_report
+
+        return make_report(
+            self.suite,
+            declaration,
+            results,
+            conventions=self.conventions,
+            measured=measured,
+            invocation=invocation_of(self.options.target, self.options.golden),
+            not_run=None if ended_early is None else self.planned_runs(declaration) - len(results),
+            ended_early=ended_early,
+        )
+
+    def report_of(self, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None) -> Report:
+        """Return the report of the results in a journal."""
+        from attnspec.guard.forked import Forked
+        from attnspec.guard.journal import Journal
+        from attnspec.guard.recovered import results_of
+        from attnspec.guard.watching import Watch
+        from attnspec.runner import Share, offered_part, resolved_for
+
+        results = results_of(
+            reported,
+            offered_part(self.suite, declaration.operations).suite,
+            declaration,
+            self.options.dtypes or declaration.dtypes,
+            resolved_for(declaration, self.conventions),
+        )
+        jobs, measured = self.options.jobs, reported.measured
+        if jobs > 1 and ended_early is None:
+            measured = None
+        if jobs > 1 and ended_early is None and self.options.probes and any(result.is_wrong for result in results):
+            # Failures of several jobs are measured in a process of its own.
+            journal = Journal.anonymous()
+            task = replace(self.task(Share(0, jobs)), fail_fast=False, settled=results)
+            with Watch() as watch:
+                watch.wait_for(Forked(task, self.suite, journal, watch.release))
+            measured = journal.read().measured
+        return self.report(declaration, results, ended_early, measured)
+
+
+def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
+    """Return the journal in the file of ``--resume``; `UsageError` if it is about another suite, target or options."""
+    if options.resume is None:
+        return None
+    from attnspec.guard.kept_journal import open_kept
+    from attnspec.targets.target import written_options
+
+    about = {
+        "the suite": suite.digest,
+        "TARGET": "" if options.target.python is None else options.target.name,
+        "--dtype": ", ".join(options.dtypes),
+        "--profile": ", ".join(options.profiles),
+        "--select": ", ".join(options.select),
+        "--convention": ", ".join(options.conventions),
+        **written_options(options.target),
+    }
+    return open_kept(options.resume, about)
+
+
+def _forked(run: _Run, console: Console) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
     from attnspec.guard.forked import Forked
     from attnspec.guard.journal import Journal
@@ -100,26 +213,20 @@ def _forked(options: RunOptions, suite: Suite, console: Console, kept: KeptJourn
     from attnspec.guard.watching import Watch
     from attnspec.runner import Share
 
-    journals = [Journal.anonymous() for _ in range(options.jobs)] if kept is None else [kept]
+    jobs = run.options.jobs
+    journals = [Journal.anonymous() for _ in range(jobs)] if run.kept is None else [run.kept]
     with Watch() as watch:
-        tasks = [task_of(options, Share(job, options.jobs), fail_fast=fail_fast) for job in range(options.jobs)]
-        children = [Forked(task, suite, journal, watch.release) for task, journal in zip(tasks, journals, strict=True)]
+        children = [
+            Forked(run.task(Share(job, jobs)), run.suite, journal, watch.release)
+            for job, journal in enumerate(journals)
+        ]
         together = Together(children, journals)
-        planned = _planned(options, suite, lambda: together.declaration)
-        with progress(console, together, planned, quiet=options.quiet):
+        with run.progress(console, lambda: together.count, lambda: together.declaration):
             watch.wait_for(together)
     return Ended(together.parts, watch.received)
 
 
-def _run_here(
-    options: RunOptions,
-    suite: Suite,
-    console: Console,
-    journal: Journal | None,
-    kept: KeptJournal | None,
-    *,
-    fail_fast: bool,
-) -> Report:
+def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
     """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
     from attnspec.guard.task import measure, opened
     from attnspec.guard.watching import ending_by_exception
@@ -127,15 +234,15 @@ def _run_here(
     from attnspec.targets.layers import GaveUpError
     from attnspec.validation import run_offered
 
+    suite, kept = run.suite, run.kept
     journals = tuple(filter(None, (journal, kept)))
     follower = Kept(*journals)
-    task = task_of(options, Share(0, 1), fail_fast=fail_fast)
+    task = run.task(Share(0, 1))
 
     def so_far(ended_early: EndedEarly) -> Report:
         if kept is not None:
-            return _report_of(options, suite, kept.read(), declaration, ended_early)
-        results = beside_counterparts(tuple(follower.results.values()), suite)
-        return _report(options, suite, declaration, results, ended_early)
+            return run.report_of(kept.read(), declaration, ended_early)
+        return run.report(declaration, beside_counterparts(tuple(follower.results.values()), suite), ended_early)
 
     # In a guarded process, what the target does to itself is an accident; signals from outside are the parent's.
     signals = ending_by_exception() if journal is None else nullcontext()
@@ -145,8 +252,7 @@ def _run_here(
         for each in journals:
             each.declares(declaration)
         try:
-            planned = _planned(options, suite, lambda: declaration)
-            with progress(console, follower, planned, quiet=options.quiet):
+            with run.progress(console, lambda: follower.count, lambda: declaration):
                 results = run_offered(
                     suite,
                     implementation,
@@ -157,7 +263,7 @@ def _run_here(
                     known=None if kept is None else kept.known,
                 )
         except KeyboardInterrupt:
-            write_reports(options, so_far("interrupted"), suite)
+            write_reports(run.options, so_far("interrupted"), suite)
             raise
         except GaveUpError:
             return so_far("given up")
@@ -166,10 +272,10 @@ def _run_here(
         measured = None
         with suppress(GaveUpError):
             measured = measure(task, implementation, results, journals)
-    return _report(options, suite, declaration, results, None, measured)
+    return run.report(declaration, results, None, measured)
 
 
-def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
+def _recovered(run: _Run, ended: Ended) -> Report:
     """Return the report of the recovered results of guarded processes, however they ended."""
     from attnspec.guard.ending import how_it_ended
     from attnspec.guard.recovered import with_crash
@@ -178,104 +284,21 @@ def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal 
     reported = as_one([part.reported for part in ended.parts])
     if ended.received is not None or reported.ending == "interrupted":
         if reported.declaration is not None:
-            write_reports(options, _report_of(options, suite, reported, reported.declaration, "interrupted"), suite)
+            write_reports(run.options, run.report_of(reported, reported.declaration, "interrupted"), run.suite)
         raise Terminated(ended.received or signal.SIGINT)
     if reported.ending == "refused":
         raise AttnspecError(reported.problem)
     for part in ended.parts:
         declaration = part.reported.declaration
         if declaration is None or (part.reported.asked is None and part.reported.ending is None):
-            when = "while it was imported" if declaration is None else "before it was asked for the first case"
+            when = "while it was imported" if declaration is None else "before it was called for the first case"
             raise TargetError(
-                f"{options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
+                f"{run.options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."
             )
     reported = as_one([with_crash(*part) for part in ended.parts])
-    if kept is not None and reported.ending is None and reported.asked is not None:
-        kept.adds(reported, {(reported.asked.case, reported.asked.dtype)})
+    if run.kept is not None and reported.ending is None and reported.asked is not None:
+        run.kept.adds(reported, {(reported.asked.case, reported.asked.dtype)})
     assert reported.declaration is not None
     ended_early = None if reported.ending == "finished" else "given up" if reported.ending == "given up" else "crashed"
-    return _report_of(options, suite, reported, reported.declaration, ended_early)
-
-
-def _report_of(
-    options: RunOptions, suite: Suite, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None
-) -> Report:
-    """Return the report of the results in a journal."""
-    from attnspec.guard.recovered import results_of
-    from attnspec.runner import offered_part, resolved_for
-    from attnspec.targets.target import pairs
-
-    results = results_of(
-        reported,
-        offered_part(suite, declaration.operations).suite,
-        declaration,
-        options.dtypes or declaration.dtypes,
-        resolved_for(declaration, pairs(options.conventions, "--convention")),
-    )
-    measured = reported.measured
-    if options.jobs > 1 and ended_early is None:
-        measured = _measured_apart(options, suite, results)
-    return _report(options, suite, declaration, results, ended_early, measured)
-
-
-def _measured_apart(options: RunOptions, suite: Suite, results: tuple[Result, ...]) -> Measured | None:
-    """Measure failures of several jobs, in a process of its own."""
-    from attnspec.guard.forked import Forked
-    from attnspec.guard.journal import Journal
-    from attnspec.guard.watching import Watch
-    from attnspec.runner import Share
-
-    if not options.probes or not any(result.is_wrong for result in results):
-        return None
-    task = replace(task_of(options, Share(0, options.jobs), fail_fast=False), settled=results)
-    journal = Journal.anonymous()
-    with Watch() as watch:
-        watch.wait_for(Forked(task, suite, journal, watch.release))
-    return journal.read().measured
-
-
-def _report(
-    options: RunOptions,
-    suite: Suite,
-    declaration: Declaration,
-    results: tuple[Result, ...],
-    ended_early: EndedEarly | None,
-    measured: Measured | None = None,
-) -> Report:
-    from attnspec.reports.invocation import invocation_of
-    from attnspec.targets.target import pairs
-    from attnspec.validation import make_report
-
-    not_run = None if ended_early is None else _planned_runs(options, suite, declaration) - len(results)
-    return make_report(
-        suite,
-        declaration,
-        results,
-        conventions=pairs(options.conventions, "--convention"),
-        measured=measured,
-        invocation=invocation_of(options.target, options.golden),
-        not_run=not_run,
-        ended_early=ended_early,
-    )
-
-
-def _planned(options: RunOptions, suite: Suite, declared: Callable[[], Declaration | None]) -> Callable[[], int | None]:
-    """Return a counter of the planned (case, dtype), None until the target has declared itself; counted once."""
-    counted: list[int] = []
-
-    def planned() -> int | None:
-        declaration = None if counted else declared()
-        if declaration is not None:
-            counted.append(_planned_runs(options, suite, declaration))
-        return counted[0] if counted else None
-
-    return planned
-
-
-def _planned_runs(options: RunOptions, suite: Suite, declaration: Declaration) -> int:
-    """Return the number of (case, dtype) of a run that reaches its end."""
-    from attnspec.runner import offered_part, planned_dtypes
-
-    cases = offered_part(suite, declaration.operations).suite.cases.values()
-    return sum(len(planned_dtypes(case, options.dtypes or declaration.dtypes)) for case in cases)
+    return run.report_of(reported, reported.declaration, ended_early)

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager, redirect_stdout, suppress
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,6 +14,7 @@ from attnspec.base.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -47,20 +48,32 @@ def say(text: str, console: Console, *, indent: int = 0, before: str = "", style
     # A list of all that was drawn is longer than any message is let be.
     whole = plain_text(text, longest=max(len(text), 1))
     lines = wrap(whole, room, break_long_words=False, break_on_hyphens=False)
-    for place, line in enumerate(lines):
-        margin = " " * indent if place or not before else f"{before:>{indent - 2}}  "
+    for number, line in enumerate(lines):
+        margin = " " * indent if number or not before else f"{before:>{indent - 2}}  "
         console.print(Text(margin + line, style=style), soft_wrap=True)
 
 
+def write_file(path: Path, text: str, refusal: str = "{} cannot be written") -> None:
+    """Write a file; `UsageError` with the words of `refusal` if the system refuses it."""
+    from attnspec.base.files import replace_file
+
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise UsageError(f"{refusal.format(path)}: {error.strerror}.") from None
+
+
 @contextmanager
-def progress(console: Console, follower: _Counts, planned: Callable[[], int | None], *, quiet: bool) -> Generator[None]:
+def progress(
+    console: Console, done: Callable[[], int], planned: Callable[[], int | None], *, quiet: bool
+) -> Generator[None]:
     """Show on a terminal the done and planned results (None while unknown), rate and time left; elsewhere nothing."""
     if quiet or not console.is_terminal:
         yield
         return
     from attnspec.command_line.progress_bar import ProgressBar
 
-    with ProgressBar(console, lambda: follower.count, planned):
+    with ProgressBar(console, done, planned):
         yield
 
 
@@ -69,13 +82,14 @@ _DOCUMENT = "attnspec.document"
 
 
 @contextmanager
-def stdout_for_a_document(*, asked: bool) -> Generator[None]:
-    """Keep stdout for one document, if `asked`; all other output meanwhile, of the target too, goes to stderr."""
-    if not asked:
+def stdout_for_a_document(*, requested: bool) -> Generator[None]:
+    """Keep stdout for one document, if `requested`; all other output meanwhile, of the target too, goes to stderr."""
+    if not requested:
         yield
         return
-    number = _number_of(sys.stdout)
-    if number is None:  # a stdout of Python alone
+    try:
+        number = sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):  # a stdout of Python alone
         click.get_current_context().meta[_DOCUMENT] = sys.stdout
         with redirect_stdout(sys.stderr):
             yield
@@ -93,26 +107,21 @@ def stdout_for_a_document(*, asked: bool) -> Generator[None]:
 
 
 def print_document(text: str) -> None:
-    """Print the document for which stdout is kept; a closed pipe changes no exit status.
-
-    `UsageError` if the system refuses it.
-    """
+    """Print the document for which stdout is kept; a closed pipe changes no status, a refusal is a `UsageError`."""
     document: TextIO = click.get_current_context().meta[_DOCUMENT]
     try:
         document.write(text)
         document.flush()
     except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, document.fileno())  # or closing it would try once more
-        os.close(nowhere)
+        _discard(document)
     except OSError as error:
         raise UsageError(f"The report could not be written to stdout: {error.strerror}.") from None
 
 
 @contextmanager
-def printing_json(*, asked: bool, make: Callable[[str], Any]) -> Generator[None]:
-    """Print one JSON document, if `asked`, in place of text; `make` gets that text; the exit status is the same."""
-    if not asked:
+def printing_json(*, requested: bool, make: Callable[[str], Any]) -> Generator[None]:
+    """Print one JSON document, if `requested`, instead of text; `make` gets that text; the exit status is the same."""
+    if not requested:
         yield
         return
     said = StringIO()
@@ -123,37 +132,23 @@ def printing_json(*, asked: bool, make: Callable[[str], Any]) -> Generator[None]
     click.echo(canonical_json(make(said.getvalue())), nl=False)
 
 
-def _number_of(stream: TextIO) -> int | None:
-    try:
-        return stream.fileno()
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
 @contextmanager
-def telling() -> Generator[None]:
+def printing_verdict() -> Generator[None]:
     """Print a verdict. A stdout that does not take it, or not all of it, changes neither verdict nor exit status."""
     try:
         yield
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None without a stdout
             sys.stdout.flush()
     except BrokenPipeError:
-        _give_up_stdout()
+        _discard(sys.stdout)
     except OSError as error:
-        _give_up_stdout()
+        _discard(sys.stdout)
         click.echo(f"attnspec: the verdict could not be printed, because the system refused it: {error}.", err=True)
 
 
-def _give_up_stdout() -> None:
-    """Discard buffered output, or Python would try once more at its end, and end with a status."""
+def _discard(stream: Any) -> None:
+    """Discard buffered output, or Python would try once more when it closes the stream, and end with a status."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-
-
-class _Counts(Protocol):
-    """Counter of results."""
-
-    @property
-    def count(self) -> int: ...

@@ -1,20 +1,27 @@
-"""Import of the authors' packages, which a checkout alone has; no other module imports them."""
+"""``attnspec regenerate`` and ``release``, commands of a checkout: no other module imports the authors' packages."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from attnspec.base.errors import UsageError
+from attnspec.base import __version__
+from attnspec.cases.selecting import check_profile
+from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import write_file
+from attnspec.contract import PROFILES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _AUTHORING = "attnspec_authoring"
 
 
 def authoring(room: str, *, wanted_by: str) -> Any:
-    """Import a package of `attnspec_authoring` such as ``"regeneration"``; `UsageError` outside a checkout.
-
-    `wanted_by` is the command named in the message.
-    """
+    """Import a package such as ``"regeneration"`` for a command; `UsageError` outside a checkout."""
     try:
         return import_module(f"{_AUTHORING}.{room}")
     except ModuleNotFoundError as error:
@@ -24,3 +31,73 @@ def authoring(room: str, *, wanted_by: str) -> Any:
             f"`{wanted_by}` works in a checkout of attnspec, where the recipes of its cases are: clone the repository "
             "and install it with `pip install --editable .`"
         ) from None
+
+
+@click.command()
+@options_of("regenerate")
+def regenerate(
+    *, check_only: bool, everything: bool, profiles: tuple[str, ...], cached: bool, golden: Path | None
+) -> int:
+    """Fill the golden files with certified values.
+
+    Cases of a profile that is run on request alone are recomputed where that profile is named, or they have changed.
+    They are certified row by row: a command that was interrupted goes on where it was.
+
+    Needs the extra `regenerate`: pip install "attnspec[regenerate]".
+    """
+    regeneration = authoring("regeneration", wanted_by="attnspec regenerate")
+    for profile in profiles:
+        check_profile(profile, PROFILES)
+    if profiles and not everything:
+        raise UsageError("--profile says which cases --all recomputes; give --all, too.")
+    make = regeneration.check if check_only else regeneration.regenerate
+    outcome = make(golden, everything=everything, profiles=profiles, cached=cached)
+    if check_only:
+        for difference in outcome.differences:
+            click.echo(f"{difference.kind}: {difference.path}", err=True)
+        if outcome.differences:
+            found = len(outcome.differences)
+            click.echo(
+                f"{'1 file is' if found == 1 else f'{found} files are'} not what the recipes and the oracle give. "
+                "`attnspec regenerate --all` writes anew what differs and removes orphans.",
+                err=True,
+            )
+            return 1
+        click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}; every file is the same, byte for byte.")
+        return 0
+    for difference in outcome.differences:
+        click.echo(f"{'removed' if difference.kind == 'orphan' else 'written'}: {difference.path}")
+    click.echo(f"cases: {outcome.cases}, computed: {outcome.computed}, files changed: {len(outcome.differences)}")
+    return 0
+
+
+@click.command()
+@options_of("release")
+def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) -> int:
+    """Write released.json: the id, revision and meaning of every case, as of this version.
+
+    From then on, `attnspec check` fails when one of them means something else under the same revision, or is gone
+    without a tombstone in retired.json.
+    """
+    releases = authoring("releases", wanted_by="attnspec release")
+    from attnspec.base.files import GOLDEN_FOLDER
+    from attnspec.cases.reading import RELEASED
+    from attnspec.cases.releases import broken_promises
+
+    folder = golden or GOLDEN_FOLDER
+    broken = broken_promises(folder)
+    for sentence in broken:
+        click.echo(sentence, err=True)
+    if broken:
+        return 1
+    if only_changes or changelog is not None:
+        section = releases.fixtures_section(releases.changes_of(folder))
+        if changelog is not None:
+            releases.write_section(changelog, section)
+        if only_changes:
+            click.echo(section, nl=False)
+        return 0
+    released = releases.next_release(folder, __version__)
+    write_file(folder / RELEASED, releases.released_text(released))
+    click.echo(f"{folder / RELEASED}: {len(released.cases)} cases, released as {__version__}.")
+    return 0

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import printing_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from attnspec.cases import Case
-    from attnspec.command_line.vocabulary import Word
     from attnspec.specification import Clause, Erratum
     from attnspec_mistakes import Mistake
 
@@ -22,15 +22,14 @@ _MOST_LISTED = 8
 
 
 @click.command()
-@click.argument("word")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options_of("explain")
 def explain(word: str, *, as_json: bool) -> None:
     """Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.
 
     Such words name operations, conventions, capabilities, profiles, layouts, dtypes, statuses, checks; each of these
     kinds, too, is a WORD, which lists its words.
     """
-    with printing_json(asked=as_json, make=lambda text: {"word": word, "explanation": text.splitlines()}):
+    with printing_json(requested=as_json, make=lambda text: {"word": word, "explanation": text.splitlines()}):
         _explain(word)
 
 
@@ -48,7 +47,10 @@ def _explain(word: str) -> None:
     elif word in mistakes:
         _explain_mistake(mistakes[word])
     elif word in vocabulary:
-        _explain_words(vocabulary[word])
+        for number, meaning in enumerate(vocabulary[word]):
+            click.echo(f"{chr(10) if number else ''}{meaning.word} ({meaning.kind}): {meaning.sentence}")
+            for line in meaning.more:
+                click.echo(f"  {line}")
     elif word in plurals():
         for meaning in of_kind(word):
             click.echo(f"{meaning.word}: {meaning.sentence}")
@@ -58,10 +60,7 @@ def _explain(word: str) -> None:
 
 
 def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), or_else: str = "case") -> Case:
-    """Return one case by its id, or the seed text of a random case; `UsageError` with ids that come near.
-
-    `others` are further words that could have been meant, `or_else` names their kinds.
-    """
+    """Return the case of an id, or of a random case's seed text; `UsageError` names near ids, or `others`' words."""
     from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.cases import is_random, load_suite, near, random_case, read_index
 
@@ -73,28 +72,16 @@ def find_case(case_id: str, golden: Path | None, *, others: Sequence[str] = (), 
     return load_suite(golden, select=(case_id,)).cases[case_id]
 
 
-def _explain_words(meanings: Sequence[Word]) -> None:
-    """Print the meanings of a word, of each kind that it is of."""
-    for place, meaning in enumerate(meanings):
-        click.echo(f"{chr(10) if place else ''}{meaning.word} ({meaning.kind}): {meaning.sentence}")
-        for line in meaning.more:
-            click.echo(f"  {line}")
-
-
 def _explain_clause(clause: Clause, catalogue: Sequence[Mistake]) -> None:
-    from attnspec.cases import load_suite
-
     click.echo(f"{clause.id} (clause, spec/operations/{clause.page})\n{clause.text}")
     _echo_mistakes([mistake for mistake in catalogue if mistake.clause == clause.id])
-    _echo_cases(case for case in load_suite(whole=True).cases.values() if clause.id in case.clauses)
+    _echo_cases(lambda case: clause.id in case.clauses)
 
 
 def _explain_erratum(erratum: Erratum, catalogue: Sequence[Mistake]) -> None:
-    from attnspec.cases import load_suite
-
     click.echo(f"{erratum.id} (erratum, spec/errata.md): {erratum.title}\n\n{erratum.text}")
     _echo_mistakes([mistake for mistake in catalogue if mistake.erratum == erratum.id])
-    _echo_cases(case for case in load_suite(whole=True).cases.values() if erratum.id in case.errata)
+    _echo_cases(lambda case: erratum.id in case.errata)
 
 
 def _explain_mistake(mistake: Mistake) -> None:
@@ -102,7 +89,6 @@ def _explain_mistake(mistake: Mistake) -> None:
     from attnspec.diagnosis import difference_made
     from attnspec.specification import clause_text, errata
 
-    cases = load_suite(whole=True).cases.values()
     click.echo(f"{mistake.id} (mistake)\n{mistake.sentence}")
     if mistake.engineer:
         click.echo(f"In a kernel: {mistake.engineer}")
@@ -114,10 +100,10 @@ def _explain_mistake(mistake: Mistake) -> None:
         click.echo(f"A source document makes it: {mistake.erratum}, {errata()[mistake.erratum].title}.")
     if mistake.source:
         click.echo(f"Made in public: {mistake.source}")
-    difference = difference_made(mistake, cases)
+    difference = difference_made(mistake, load_suite(whole=True).cases.values())
     if difference is not None:
         click.echo(f"\nThe difference it makes: {difference}")
-    _echo_cases(case for case in cases if mistake.id in case.targets)
+    _echo_cases(lambda case: mistake.id in case.targets)
 
 
 def _explain_case(case: Case, mistakes: dict[str, Mistake]) -> None:
@@ -126,7 +112,7 @@ def _explain_case(case: Case, mistakes: dict[str, Mistake]) -> None:
     click.echo(f"{case.id} (case of {case.operation}, profile {case.profile})\n{case.title}")
     click.echo(f"Source: {', '.join(case.source.values())}")
     if case.rejects is not None:
-        click.echo(f"It must be refused: {case.rejects.reason} Its valid twin is {case.rejects.counterpart}.")
+        click.echo(f"It must be refused: {case.rejects.reason} Its valid counterpart is {case.rejects.counterpart}.")
     click.echo("\nClauses:")
     for clause_id in case.clauses:
         click.echo(f"  {clause_id}: {clause_text(clause_id)}")
@@ -148,7 +134,10 @@ def _echo_mistakes(mistakes: Sequence[Mistake]) -> None:
         click.echo(f"  {mistake.id}: {mistake.sentence}")
 
 
-def _echo_cases(cases: Iterable[Case]) -> None:
+def _echo_cases(is_about: Callable[[Case], bool]) -> None:
+    from attnspec.cases import load_suite
+
+    cases = filter(is_about, load_suite(whole=True).cases.values())
     # Those that everybody can look up first, then those that are about little else.
     found = sorted(cases, key=lambda case: (case.profile != "documents", len(case.clauses)))
     if not found:

@@ -1,28 +1,24 @@
-"""``attnspec export DIR``: cases as files, with expected values and their tolerances."""
+"""``attnspec export DIR`` and ``grade DIR``: cases as files with expected values and tolerances, and their answers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import make_console, printing_verdict
 
 if TYPE_CHECKING:
     from attnspec.cases import Suite
+    from attnspec.offline import Manifest
 
 
 @click.command("export")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--format", "tensors", required=True, metavar="FORMAT", help="npz, safetensors or json.")
-@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="Only this dtype. Repeatable.")
-@click.option("--profile", "profiles", multiple=True, metavar="PROFILE", help="Only this profile. Repeatable.")
-@click.option("--select", multiple=True, metavar="GLOB", help="Only the cases whose id matches. Repeatable.")
-@click.option("--operation", "operations", multiple=True, metavar="OPERATION", help="Only this operation. Repeatable.")
-@click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("export")
 def export_cases(
     folder: Path,
     *,
@@ -43,34 +39,102 @@ def export_cases(
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_request
+    from attnspec.validation import check_operation, check_request
 
     if tensors not in TENSOR_FORMATS:
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")
     declared = pairs(conventions, "--convention")
     check_request(dtypes, declared)
-    suite = _of_operations(load_selected(golden, profiles=profiles, select=select), operations)
+    suite = load_selected(golden, profiles=profiles, select=select)
+    for operation in operations:
+        check_operation(operation)
+    if operations:
+        kept = {case.id: case for case in suite.cases.values() if case.operation in operations}
+        if not kept:
+            raise UsageError(f"No case that is selected is one of {', '.join(operations)}.")
+        suite = replace(suite, cases=kept)
     done = export(suite, folder, tensors, dtypes=dtypes, conventions=declared)
     written, left_out = done.manifest.cases, done.manifest.left_out
-    click.echo(f"{counted(len(written), 'file')} written to {folder}, {_size(done.size)}; {MANIFEST} lists them.")
+    size = f"{done.size / 1e6:.1f} MB" if done.size >= 1e5 else f"{done.size / 1e3:.1f} kB"
+    click.echo(f"{counted(len(written), 'file')} written to {folder}, {size}; {MANIFEST} lists them.")
     if left_out:
         click.echo(f"{len(left_out)} left out, with the reasons there.")
     click.echo(f"Write the answer to a case beside it, as NAME.out.{tensors}; then: attnspec grade {folder}")
     return 0
 
 
-def _of_operations(suite: Suite, operations: tuple[str, ...]) -> Suite:
-    from attnspec.validation import check_operation
+@click.command("grade")
+@options_of("grade")
+def grade_answers(
+    folder: Path,
+    *,
+    answers: Path | None,
+    name: str | None,
+    dtypes: tuple[str, ...],
+    select: tuple[str, ...],
+    reports: tuple[str, ...],
+    golden: Path | None,
+    verbose: bool,
+    quiet: bool,
+) -> int:
+    """Grade the answers to the cases in DIR, which `attnspec export` wrote, as `attnspec validate` would.
 
-    for operation in operations:
-        check_operation(operation)
-    if not operations:
-        return suite
-    kept: dict[str, Any] = {case.id: case for case in suite.cases.values() if case.operation in operations}
-    if not kept:
-        raise UsageError(f"No case that is selected is one of {', '.join(operations)}.")
-    return replace(suite, cases=kept)
+    The answer to DIR/CASE.DTYPE.npz is DIR/CASE.DTYPE.out.npz, or .out.safetensors, or .out.json. It holds outputs by
+    name. A case without an answer is unsupported.
+    """
+    from attnspec.offline import answered, graded_answers, read_manifest
+    from attnspec.reports.formats import check_writable, print_report, write_report
+    from attnspec.reports.invocation import Invocation
+    from attnspec.validation import check_request, make_report
+
+    for path in reports:
+        check_writable(Path(path))
+    check_request(dtypes, {})
+    if answers is not None and not answers.is_dir():
+        raise UsageError(f"--answers {answers}: there is no such folder.")
+    whole = read_manifest(folder)
+    suite = _exported(whole, golden, select)
+    manifest = _of_dtypes(whole, dtypes)
+    answered_in = answers or folder
+    declaration = answered(manifest, answered_in, name=name or folder.resolve().name, adapter=str(folder))
+    results = graded_answers(suite, manifest, declaration, answered_in)
+    invocation = Invocation(golden=golden and str(golden), export=True, answers=answers and str(answers))
+    report = make_report(suite, declaration, results, conventions={}, invocation=invocation)
+    try:
+        for path in reports:
+            write_report(report, Path(path), suite)
+    finally:
+        with printing_verdict():
+            print_report(report, make_console(), quiet=quiet, verbose=verbose)
+    return 0 if report.conforms else 1
 
 
-def _size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+def _exported(manifest: Manifest, golden: Path | None, select: tuple[str, ...]) -> Suite:
+    """Return the selected exported cases; `UsageError` if they come from another suite than this one."""
+    from attnspec.cases import is_random, load_selected
+    from attnspec.cases.selecting import select_ids
+
+    exported = [entry.case for entry in (*manifest.cases, *manifest.left_out)]
+    drawn = tuple(dict.fromkeys(case for case in exported if is_random(case)))
+    suite = load_selected(golden, select=("*", *drawn) if drawn else ())
+    if suite.digest != manifest.suite_digest:
+        raise UsageError(
+            f"The cases were exported from another suite (version {manifest.suite_version}, digest "
+            f"{manifest.suite_digest[:12]}) than the one that would grade them (digest {suite.digest[:12]}). "
+            "Export them anew."
+        )
+    ids = {*exported} & suite.cases.keys()
+    return replace(suite, cases={case_id: suite.cases[case_id] for case_id in select_ids(ids, select=select)})
+
+
+def _of_dtypes(manifest: Manifest, dtypes: tuple[str, ...]) -> Manifest:
+    """Return the part of a manifest in some dtypes, all if none is named; `UsageError` if none was exported."""
+    if not dtypes:
+        return manifest
+    cases, left_out = (
+        tuple(entry for entry in entries if entry.dtype in dtypes) for entries in (manifest.cases, manifest.left_out)
+    )
+    if not cases:
+        known = ", ".join(dict.fromkeys(entry.dtype for entry in manifest.cases))
+        raise UsageError(f"No case was exported in {' or '.join(dtypes)}; there are cases in {known}.")
+    return replace(manifest, cases=cases, left_out=left_out)

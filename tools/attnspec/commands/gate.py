@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.run_options import RunOptions, run_options
+from attnspec.command_line.command_options import RunOptions, options_of, run_options
 from attnspec.command_line.running_target import run_target, write_reports
-from attnspec.command_line.terminal import make_console, telling
+from attnspec.command_line.terminal import make_console, printing_verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from attnspec.cases import Suite
 
 
 @click.command()
 @run_options
-@click.option("--baseline", metavar="FILE", type=click.Path(path_type=Path), help="What is expected not to pass.")
-@click.option("--update-baseline", is_flag=True, help="Write the baseline from this run; reasons in it are kept.")
-@click.option("--lenient", is_flag=True, help="Only warn of what is better than the baseline says.")
-@click.option(
-    "--require", multiple=True, metavar="NAME", help="This profile or operation must conform wholly. Repeatable."
-)
-@click.option(
-    "--minimum-accuracy",
-    type=click.FloatRange(min=0),
-    metavar="X",
-    help="The median of error / tolerance must not exceed X.",
-)
-@click.option(
-    "--summary",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Append the verdict as Markdown, such as to $GITHUB_STEP_SUMMARY.",
-)
-@click.option("--annotate", is_flag=True, help="Print what fails as annotations, too, for a job of GitHub Actions.")
+@options_of("gate")
 def gate(
     options: RunOptions,
     *,
@@ -85,9 +68,13 @@ def gate(
         write_reports(options, report, suite)
         if summary is not None:
             reported = (*gates.diagnosis_sentences(diagnosis), *notes)
-            _append(summary, gates.outcome_markdown(outcome, notes=reported))
+            try:
+                with summary.open("a", encoding="utf-8") as file:
+                    file.write(gates.outcome_markdown(outcome, notes=reported))
+            except OSError as error:
+                raise UsageError(f"The summary could not be written to {summary}: {error.strerror}.") from None
     finally:
-        with telling():
+        with printing_verdict():
             gates.print_outcome(
                 outcome,
                 console,
@@ -117,11 +104,3 @@ def _check_required(require: tuple[str, ...], suite: Suite) -> None:
                 f"--require {name}: the profiles of this run are {', '.join(profiles)}, "
                 f"its operations {', '.join(operations)}."
             )
-
-
-def _append(path: Path, text: str) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UsageError(f"The summary could not be written to {path}: {error.strerror}.") from None

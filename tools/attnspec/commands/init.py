@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import TargetError, UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.command_line.guarding import conclusion_elsewhere
 
 if TYPE_CHECKING:
@@ -17,12 +18,7 @@ _FILE = "attention_adapter.py"
 
 
 @click.command()
-@click.argument("target", required=False)
-@click.option("--as", "operation", metavar="OPERATION", help="The operation that TARGET is; guessed if not said.")
-@click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", default=_FILE, help=f"What is written; {_FILE}."
-)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@options_of("init")
 def init(target: str | None, *, operation: str | None, output: Path, force: bool) -> int:
     """Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).
 
@@ -31,12 +27,15 @@ def init(target: str | None, *, operation: str | None, output: Path, force: bool
     """
     _check_output(output, target, force=force)
     if target is None:
+        from attnspec.contract import OPERATIONS
         from attnspec.scaffold import skeleton
         from attnspec.validation import check_operation
 
         if operation is not None:
             check_operation(operation)
-        return _write(output, skeleton(operation or _most_known()), ())
+        # Most software offers the operation that has most conventions.
+        most_known = max(OPERATIONS.values(), key=lambda known: len(known.conventions)).name
+        return _write(output, skeleton(operation or most_known), ())
     guarding: Guarding = click.get_current_context().obj
     if guarding.way is not None:
         status = conclusion_elsewhere(guarding)
@@ -57,13 +56,6 @@ def init(target: str | None, *, operation: str | None, output: Path, force: bool
         raise UsageError(f"--output {output}: it would have the name of the module that it imports; choose another.")
     guessed = guess_adapter(found, operation, output)
     return _write(output, guessed.text, guessed.said)
-
-
-def _most_known() -> str:
-    """Return the operation that has most conventions, because most software offers it."""
-    from attnspec.contract import OPERATIONS
-
-    return max(OPERATIONS.values(), key=lambda operation: len(operation.conventions)).name
 
 
 def _check_output(output: Path, target: str | None, *, force: bool) -> None:

@@ -2,52 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
 from attnspec.commands.explain import find_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from attnspec.cases import Case
+
+_LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata", "conventions", "revision")
+"""Facts of a case in JSON, beside its dtypes."""
 
 
 @click.command("list")
-@click.option(
-    "--profile",
-    "profiles",
-    multiple=True,
-    metavar="PROFILE",
-    help="Only this profile. Repeatable.",
-)
-@click.option("--select", multiple=True, metavar="GLOB", help="Only matching ids. Repeatable.")
-@click.option(
-    "--operation",
-    "operations",
-    multiple=True,
-    metavar="OPERATION",
-    help="Only this operation. Repeatable.",
-)
-@click.option(
-    "--clause",
-    "clauses",
-    multiple=True,
-    metavar="CLAUSE",
-    help="Only cases that exercise it. Repeatable.",
-)
-@click.option(
-    "--mistake",
-    "mistakes",
-    multiple=True,
-    metavar="MISTAKE",
-    help="Only cases that notice it. Repeatable.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("list")
 def list_cases(
     profiles: tuple[str, ...],
     select: tuple[str, ...],
@@ -60,10 +33,18 @@ def list_cases(
 ) -> None:
     """List the cases: id and title. Options of several kinds must all hold; of one kind, any."""
     from attnspec.cases import canonical_json, load_suite
+    from attnspec_mistakes import CATALOGUE
+    from attnspec_mistakes.kill_matrix import KEPT_IN, noticed_cases
 
     _check_words(operations, clauses, mistakes)
     suite = load_suite(golden, profiles=profiles, select=select, whole=True)
-    noticing = _noticing(mistakes)
+    noticing = {
+        case
+        for mistake in CATALOGUE
+        if mistake.id in mistakes
+        for dtype in KEPT_IN
+        for case in noticed_cases(mistake.operation, dtype).get(mistake.id, ())
+    }
     cases = [
         case
         for case in suite.cases.values()
@@ -74,7 +55,8 @@ def list_cases(
     if not cases:
         raise UsageError("No case is all of this: --profile, --select, --operation, --clause, --mistake must all hold.")
     if as_json:
-        click.echo(canonical_json([_entry(case) for case in cases]), nl=False)
+        entries = [{"dtypes": case.runs, **{name: getattr(case, name) for name in _LISTED}} for case in cases]
+        click.echo(canonical_json(entries), nl=False)
         return
     width = max(len(case.id) for case in cases)
     for case in cases:
@@ -99,39 +81,8 @@ def _check_words(operations: Sequence[str], clauses: Sequence[str], mistakes: Se
                 raise UsageError(f"--{kind} {word}: there is no such {kind}.{near(word, known)}")
 
 
-def _noticing(mistakes: Sequence[str]) -> set[str]:
-    """Return the ids of the cases that notice one of some mistakes, as far as it was tried."""
-    from attnspec_mistakes import CATALOGUE
-    from attnspec_mistakes.kill_matrix import KEPT_IN, noticed_cases
-
-    return {
-        case
-        for mistake in CATALOGUE
-        if mistake.id in mistakes
-        for dtype in KEPT_IN
-        for case in noticed_cases(mistake.operation, dtype).get(mistake.id, ())
-    }
-
-
-def _entry(case: Case) -> dict[str, Any]:
-    return {
-        "id": case.id,
-        "title": case.title,
-        "operation": case.operation,
-        "profile": case.profile,
-        "dtypes": list(case.runs),
-        "clauses": list(case.clauses),
-        "targets": list(case.targets),
-        "errata": list(case.errata),
-        "conventions": list(case.conventions),
-        "revision": case.revision,
-    }
-
-
 @click.command()
-@click.argument("case")
-@click.option("--python", "as_script", is_flag=True, help="Print a NumPy script that reproduces it without attnspec.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("show")
 def show(case: str, as_script: bool, golden: Path | None) -> None:
     """Show one CASE: what it is about, its inputs and its certified values."""
     import numpy as np
@@ -166,20 +117,19 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
             for name, array in outputs.items():
                 click.echo(f"\nexpected {name} {array.shape}, {dtype}\n{array}")
     if shown.rejects is not None:
-        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid twin: {shown.rejects.counterpart}")
+        click.echo(f"\nmust be refused: {shown.rejects.reason}\nits valid counterpart: {shown.rejects.counterpart}")
     if shown.properties is not None:
         click.echo(f"\ngraded by properties: {dict(shown.properties)}")
     if shown.changed_argument is not None:
         changed = shown.changed_argument
-        click.echo(f"\nasked once more with {changed.name} alone changed, to {changed.change}")
+        click.echo(f"\ncalled once more with {changed.name} alone changed, to {changed.change}")
     for printed in shown.printed:
         verdict = "agrees" if printed["agrees"] else f"does not agree: {printed.get('erratum')}"
         click.echo(f"\nprinted for {printed['of']} in {printed['section']} ({verdict})\n{printed['data']}")
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("check")
 def check(files: tuple[Path, ...], golden: Path | None) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
     from attnspec.base.files import GOLDEN_FOLDER

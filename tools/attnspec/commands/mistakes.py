@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import write_file
 from attnspec.commands.authoring import authoring
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command()
-@click.option("--operation", metavar="OPERATION", help="List the mistakes of this operation only.")
-@click.option("--matrix", "run", is_flag=True, help="Run every mistake and every control over every case.")
-@click.option(
-    "--mistake",
-    "chosen",
-    metavar="ID",
-    multiple=True,
-    help="Run these mistakes and controls alone; *, ? and [ ] stand for many. May be given again.",
-)
-@click.option(
-    "--case",
-    "cases",
-    metavar="ID",
-    multiple=True,
-    help="Run over these cases alone; *, ? and [ ] stand for many. May be given again.",
-)
-@click.option("--write-matrix", "json_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as JSON.")
-@click.option("--html", "html_file", metavar="FILE", type=click.Path(path_type=Path), help="Write it as a page.")
-@click.option("--write-smoke", is_flag=True, help="Write the smallest core of cases to smoke.json.")
-@click.option("--write-noticed", is_flag=True, help="Write which cases notice each mistake beside the catalogue.")
-@click.option(
-    "--judged",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Write which cases notice the judged implementations of this batch beside the catalogue, and of others.",
-)
-@click.option("--no-cache", is_flag=True, help="Run what an earlier matrix has found already, too.")
-@click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes to run; one a core by default.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("mistakes")
 def mistakes(
     operation: str | None,
     run: bool,
@@ -62,41 +37,29 @@ def mistakes(
             raise UsageError("--judged is of no mistake of the catalogue; only --golden and --processes go with it.")
         return _write_judged(judged, golden, processes)
     written = json_file or html_file or write_smoke or write_noticed
-    if not run:
-        if chosen or cases or no_cache:
-            raise UsageError("--mistake, --case and --no-cache are about what --matrix runs; give --matrix, too.")
-        if written:
-            options = "--write-matrix, --html, --write-smoke and --write-noticed"
-            raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
-        _list(operation)
-        return 0
-    if operation is not None:
-        raise UsageError("--operation narrows the list; --mistake and --case narrow the matrix.")
-    if chosen or cases:
+    if run:
+        if operation is not None:
+            raise UsageError("--operation narrows the list; --mistake and --case narrow the matrix.")
+        if not chosen and not cases:
+            return _run(json_file, html_file, golden, processes, write_smoke, write_noticed, caching=not no_cache)
         if written:
             raise UsageError("What is written is about the whole matrix; leave out --mistake and --case.")
         return _run_part(chosen, cases, golden, processes, caching=not no_cache)
-    return _run(
-        json_file,
-        html_file,
-        golden,
-        processes,
-        write_smoke=write_smoke,
-        write_noticed=write_noticed,
-        caching=not no_cache,
-    )
-
-
-def _list(operation: str | None) -> None:
+    if chosen or cases or no_cache:
+        raise UsageError("--mistake, --case and --no-cache are about what --matrix runs; give --matrix, too.")
+    if written:
+        options = "--write-matrix, --html, --write-smoke and --write-noticed"
+        raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
     from attnspec.contract import OPERATIONS
     from attnspec_mistakes import CATALOGUE, mistakes_of
 
     if operation is not None and operation not in OPERATIONS:
         raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
-    chosen = CATALOGUE if operation is None else mistakes_of(operation)
-    width = max((len(mistake.id) for mistake in chosen), default=0)
-    for mistake in chosen:
+    listed = CATALOGUE if operation is None else mistakes_of(operation)
+    width = max((len(mistake.id) for mistake in listed), default=0)
+    for mistake in listed:
         click.echo(f"{mistake.id:{width}}  {mistake.sentence}")
+    return 0
 
 
 def _run(
@@ -104,9 +67,9 @@ def _run(
     html_file: Path | None,
     golden: Path | None,
     processes: int | None,
-    *,
     write_smoke: bool,
     write_noticed: bool,
+    *,
     caching: bool,
 ) -> int:
     from attnspec.cases import canonical_json, load_suite
@@ -128,15 +91,15 @@ def _run(
     findings = proof.find(matrix, clauses(), exercised)
     _say(matrix, findings)
     if json_file is not None:
-        _write(json_file, canonical_json(proof.matrix_json(matrix, findings)))
+        write_file(json_file, canonical_json(proof.matrix_json(matrix, findings)))
     if html_file is not None:
-        _write(html_file, proof.matrix_html(matrix, findings))
+        write_file(html_file, proof.matrix_html(matrix, findings))
     if write_smoke:
         core = proof.smallest_core(matrix, golden)
-        _write(suite.folder / SMOKE, smoke_text(core))
+        write_file(suite.folder / SMOKE, smoke_text(core))
         click.echo(f"The smallest core has {len(core)} cases.")
     if write_noticed:
-        _write(NOTICED, canonical_json(proof.noticed_document(matrix)))
+        write_file(NOTICED, canonical_json(proof.noticed_document(matrix)))
     return 0 if findings.is_sound else 1
 
 
@@ -165,19 +128,10 @@ def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int
 
     proof = authoring("proof", wanted_by="attnspec mistakes --judged")
     tried = proof.try_judged(proof.judged_files(folders), golden, processes)
-    _write(JUDGED, canonical_json(proof.judged_document(tried, golden)))
+    write_file(JUDGED, canonical_json(proof.judged_document(tried, golden)))
     unnoticed = sum(not any(entry.noticed.values()) for entry in tried)
     click.echo(f"{len(tried)} implementations of {len(folders)} folders; no case notices {unnoticed} of them.")
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    from attnspec.base.files import replace_file
-
-    try:
-        replace_file(path, text)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def _say(matrix: Any, findings: Any) -> None:
@@ -185,18 +139,18 @@ def _say(matrix: Any, findings: Any) -> None:
         f"{len(matrix.mistakes)} mistakes and {len(matrix.controls)} controls over {len(matrix.cases)} cases "
         f"in {', '.join(matrix.dtypes)}: {matrix.seconds:.0f} s"
     )
-    for mistake, dtype in findings.surviving:
-        click.echo(f"survives: {mistake} in {dtype}")
-    for case, mistake in findings.missed_targets:
-        click.echo(f"missed: {case} is there to catch {mistake}, and does not")
-    for mistake in findings.untargeted:
-        click.echo(f"untargeted: no case is there to catch {mistake}")
-    for control, dtype, case in findings.failing_controls:
-        click.echo(f"unjust: {case} fails the control {control} in {dtype}")
-    for clause in findings.unexercised:
-        click.echo(f"unexercised: no case exercises {clause}")
-    for clause in findings.unbroken:
-        click.echo(f"unbroken: no mistake breaks {clause}")
+    for line in (
+        *(f"survives: {mistake} in {dtype}" for mistake, dtype in findings.surviving),
+        *(f"missed: {case} is there to catch {mistake}, and does not" for case, mistake in findings.missed_targets),
+        *(f"untargeted: no case is there to catch {mistake}" for mistake in findings.untargeted),
+        *(
+            f"unjust: {case} fails the control {control} in {dtype}"
+            for control, dtype, case in findings.failing_controls
+        ),
+        *(f"unexercised: no case exercises {clause}" for clause in findings.unexercised),
+        *(f"unbroken: no mistake breaks {clause}" for clause in findings.unbroken),
+    ):
+        click.echo(line)
     click.echo(f"{len(findings.unseen)} mistakes cannot be seen in some half precision.")
     click.echo(f"{len(findings.redundant)} cases notice nothing that another case does not.")
     if findings.is_sound:

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.command_line.finite import FiniteRange
+from attnspec.command_line.command_options import options_of
 
 if TYPE_CHECKING:
-    from attnspec.process.replaying import Difference
-
-_SECONDS = FiniteRange(min=0.001, max=86_400)
+    from pathlib import Path
 
 
 @click.command()
-@click.option("--check", "checked", metavar="COMMAND", help="Try the manners of this program, whatever it computes.")
-@click.option(
-    "--replay",
-    "transcript",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Send the requests of a transcript to the program that --command names; show the first answer that differs.",
-)
-@click.option("--command", metavar="COMMAND", help="The program for --replay.")
-@click.option("--timeout", type=_SECONDS, default=30.0, metavar="SECONDS", help="For each answer; 30 if not said.")
-@click.option(
-    "--start-timeout", type=_SECONDS, default=60.0, metavar="SECONDS", help="For the answer to start; 60 if not said."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print what --check finds as JSON.")
+@options_of("protocol")
 def protocol(
     *,
     checked: str | None,
@@ -63,19 +47,19 @@ def _check(command: str, timeout: float, start_timeout: float, *, as_json: bool)
     from attnspec.cases import canonical_json
     from attnspec.process.protocol_checks import protocol_checks_of
 
+    entries: list[dict[str, str | None]] = []
+    for tried in protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout):
+        entries.append({"manner": tried.name, "fault": tried.fault})
+        if not as_json:
+            click.echo(f"{'ok   ' if tried.fault is None else 'FAULT'}  {tried.name}")
+            if tried.fault is not None:
+                click.echo(f"       {plain_text(tried.fault)}")
+    count, faults = len(entries), sum(entry["fault"] is not None for entry in entries)
     if as_json:
-        found = [*protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout)]
-        entries = [{"manner": protocol_check.name, "fault": protocol_check.fault} for protocol_check in found]
         click.echo(canonical_json(entries), nl=False)
-        return int(any(protocol_check.fault is not None for protocol_check in found))
-    tried = faults = 0
-    for protocol_check in protocol_checks_of(command, timeout=timeout, start_timeout=start_timeout):
-        tried += 1
-        faults += protocol_check.fault is not None
-        click.echo(f"{'ok   ' if protocol_check.fault is None else 'FAULT'}  {protocol_check.name}")
-        if protocol_check.fault is not None:
-            click.echo(f"       {plain_text(protocol_check.fault)}")
-    click.echo(f"{tried - faults} of {tried} manners kept." if faults else f"All {tried} manners are kept.")
+    else:
+        passed = f"{count - faults} of {count}" if faults else f"All {count}"
+        click.echo(f"{passed} protocol checks passed.")
     return 1 if faults else 0
 
 
@@ -86,15 +70,11 @@ def _replay(transcript: Path, command: str, timeout: float, start_timeout: float
     if done.difference is None:
         click.echo("The one answer is the same." if done.answers == 1 else f"All {done.answers} answers are the same.")
         return 0
-    _show(done.difference, transcript)
-    return 1
-
-
-def _show(difference: Difference, transcript: Path) -> None:
-    request = difference.request
+    difference, request = done.difference, done.difference.request
     words = [str(request[field]) for field in ("type", "operation", "dtype") if field in request]
     click.echo(f"The request in line {difference.line} of {transcript} ({' '.join(words)}) is answered differently.")
     if difference.place:
         click.echo(f"where  {plain_text(difference.place)}")
     click.echo(f"then   {plain_text(difference.then)}")
     click.echo(f"now    {plain_text(difference.now)}")
+    return 1

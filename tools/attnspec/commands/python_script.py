@@ -37,7 +37,10 @@ def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
     if case.properties is not None:
         return _script(case, [], formula(case))
     golden = case.golden(case.runs[0])
-    expected = [_expected(name, array, case) for name, array in golden.items()]
+    sampled = {
+        name: array.ravel()[case.sample[name]] if name in case.sample else array for name, array in golden.items()
+    }
+    expected = [f"expected_{name} = {array_literal(array)}" for name, array in sampled.items()]
     # Overflow and NaN are what some cases are about.
     quiet = ['np.seterr(all="ignore")']
     return _script(case, [*inputs, *expected], [*quiet, *formula(case), *_comparison(golden, case)])
@@ -45,15 +48,13 @@ def python_script(case: Case, formula: Callable[[Case], list[str]]) -> str:
 
 def _by_this_package(case: Case) -> str:
     """Return a script for a case with generated inputs: neither they nor its scores fit into one."""
-    lines = [
-        f'"""{_title(case)}"""',
-        "import attnspec",
-        f"case = attnspec.case({case.id!r}, dtype={case.runs[0]!r})",
-        "arguments = case.arguments  # drawn by the generator of spec/generator.md",
-        "print({name: getattr(array, 'shape', array) for name, array in arguments.items()})",
-        "# case.check(attention(**arguments)) holds what your function returns against the certified sample",
-    ]
-    return "\n".join(lines) + "\n"
+    return f'''"""{_title(case)}"""
+import attnspec
+case = attnspec.case({case.id!r}, dtype={case.runs[0]!r})
+arguments = case.arguments  # drawn by the generator of spec/generator.md
+print({{name: getattr(array, 'shape', array) for name, array in arguments.items()}})
+# case.check(attention(**arguments)) holds what your function returns against the certified sample
+'''
 
 
 def _script(case: Case, data: Sequence[str], computing: Sequence[str]) -> str:
@@ -74,34 +75,28 @@ def _title(case: Case) -> str:
 def _joined(lines: list[str], room: int) -> list[str]:
     """Put the shortest neighbouring lines together until there is room for all."""
     while len(lines) > max(room, 1):
-        place = min(range(len(lines) - 1), key=lambda first: len(lines[first]) + len(lines[first + 1]))
-        lines[place : place + 2] = [f"{lines[place]}; {lines[place + 1]}"]
+        shortest = min(range(len(lines) - 1), key=lambda first: len(lines[first]) + len(lines[first + 1]))
+        lines[shortest : shortest + 2] = [f"{lines[shortest]}; {lines[shortest + 1]}"]
     return lines
 
 
-def _expected(name: str, expected: NDArray[Any], case: Case) -> str:
-    if name in case.sample:
-        return f"expected_{name} = {array_literal(expected.ravel()[case.sample[name]])}"
-    return f"expected_{name} = {array_literal(expected)}"
-
-
 def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:
-    pairs = ", ".join(f'"{name}": ({_compared(name, case)}, expected_{name})' for name in golden)
+    compared = {
+        name: f"{name}.ravel()[{case.sample[name].tolist()}]" if name in case.sample else name for name in golden
+    }
+    pairs = ", ".join(f'"{name}": ({got}, expected_{name})' for name, got in compared.items())
     lines = [f"for name, (got, expected) in {{{pairs}}}.items():"]
     if all(OPERATIONS[case.operation].by_name[name].exact for name in golden):
         return [*lines, "    assert np.array_equal(got, expected), name", '    print(name, "is as expected")']
+    # Where NaN is expected, the result of an infinity depends on the order of a sum.
+    has_nan = any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in golden.values())
     return [
         *lines,
         "    error = np.abs(got - expected)[(got != expected) & (expected == expected)]",
         '    print(name, "differs by", error.max(initial=0.0))',
-        *(["    got = np.where(np.isinf(got) & (expected != expected), expected, got)"] if _has_nan(golden) else []),
+        *(["    got = np.where(np.isinf(got) & (expected != expected), expected, got)"] if has_nan else []),
         f"    np.testing.assert_allclose(got, expected, rtol=1e-9, atol={_lost(case):.0e}, err_msg=name)",
     ]
-
-
-def _has_nan(golden: Mapping[str, NDArray[Any]]) -> bool:
-    """Return whether NaN is expected: the result of an infinity there depends on the order of a sum."""
-    return any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in golden.values())
 
 
 def _lost(case: Case) -> float:
@@ -109,7 +104,3 @@ def _lost(case: Case) -> float:
     floats = [array[np.isfinite(array)] for array in case.inputs.values() if array.dtype.kind == "f"]
     largest = max((float(np.abs(array).max(initial=0)) for array in floats), default=0.0)
     return max(1e-12, 4 * 2.0**-53 * largest)
-
-
-def _compared(name: str, case: Case) -> str:
-    return f"{name}.ravel()[{case.sample[name].tolist()}]" if name in case.sample else name

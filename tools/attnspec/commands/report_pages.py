@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attnspec.base.errors import ReportError, UsageError
+from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import make_console, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from rich.console import Console
-
-    from attnspec.reports.comparing import Changes, Runs
+    from pathlib import Path
 
 _RUNS_SHOWN = 10
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write one page about all of them.")
-@click.option("--detail", "detailed", multiple=True, metavar="CASE", help="Draw this case too. Repeatable, up to 20.")
-@click.option("--compare", nargs=2, metavar="OLD NEW", type=click.Path(path_type=Path), help="Say what changed.")
-@click.option("--golden", metavar="FOLDER", type=click.Path(path_type=Path), help="Another folder of golden files.")
+@options_of("report")
 def report(
     files: tuple[Path, ...],
     html: Path | None,
@@ -52,7 +46,7 @@ def report(
         from attnspec.reports.html import html_page
 
         page = html_page(documents, names, load_suite(golden, whole=True), detailed=detailed, notes=unread)
-        _write(html, page)
+        write_file(html, page, "The page could not be written to {}")
     return 1 if unread else 0
 
 
@@ -78,12 +72,10 @@ def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list
 
 def _names(documents: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> list[str]:
     """Return the name of each implementation: name and version, and the file where these are not enough."""
-    names = [
-        " ".join(filter(None, (document["implementation"]["name"], document["implementation"]["version"])))
-        for document in documents
-    ]
+    called = [document["implementation"] for document in documents]
+    names = [" ".join(filter(None, (each["name"], each["version"]))) for each in called]
     return [
-        name if names.count(name) == 1 else f"{name} ({path.name})" for name, path in zip(names, paths, strict=True)
+        each if names.count(each) == 1 else f"{each} ({path.name})" for each, path in zip(names, paths, strict=True)
     ]
 
 
@@ -95,21 +87,22 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
     from attnspec.grading import WRONG
     from attnspec.reports.accuracy import rank
+    from attnspec.reports.html.harmless import harmless
 
     ranked = {entry.position: entry for entry in rank(documents, names)}
-    order = [*ranked, *(place for place in range(len(documents)) if place not in ranked)]
+    order = [*ranked, *(position for position in range(len(documents)) if position not in ranked)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("implementation")
     table.add_column("verdict")
     for title in ("passed", "wrong", "not offered", "median", "worst"):
         table.add_column(title, justify="right")
-    for place in order:
-        counts = documents[place]["summary"]["statuses"]
+    for position in order:
+        counts = documents[position]["summary"]["statuses"]
         wrong = sum(counts.get(status, 0) for status in WRONG)
-        entry = ranked.get(place)
+        entry = ranked.get(position)
         table.add_row(
-            Text(_plain(names[place])),
-            Text(documents[place]["summary"]["conformance"], style="red" if wrong else "green"),
+            Text(harmless(names[position], 80)),
+            Text(documents[position]["summary"]["conformance"], style="red" if wrong else "green"),
             str(counts.get("pass", 0)),
             str(wrong),
             str(counts.get("unsupported", 0)),
@@ -120,21 +113,15 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
     shared = "it was" if len(documents) == 1 else "all were"
     table.caption = f"median, worst: error / tolerance over the {runs} runs in which {shared} compared; above 1 fails"
     table.caption_justify = "left"
-    _console().print(table)
+    make_console().print(table)
 
 
 def _print_changes(old: Path, new: Path) -> int:
+    """Print changes, a paragraph a kind, the worse kinds first; return the exit status."""
     from attnspec.reports.comparing import compare
     from attnspec.reports.reading import read_report
 
     changes = compare(read_report(old), read_report(new))
-    for line in _lines(changes):
-        click.echo(line)
-    return 1 if changes.is_worse else 0
-
-
-def _lines(changes: Changes) -> list[str]:
-    """Return changes, a paragraph a kind; the kinds that are worse come first."""
     lines: list[str] = []
     if not changes.same_suite:
         lines.append("The two reports were made with different suites.")
@@ -147,7 +134,13 @@ def _lines(changes: Changes) -> list[str]:
         ("newly offered", changes.gained),
         ("new to the suite, and not wrong", tuple(run for run in changes.new if run not in set(changes.new_failing))),
     ):
-        lines.extend(_runs(said, runs))
+        by_case: dict[str, list[str]] = {}
+        for case_id, dtype in runs:
+            by_case.setdefault(case_id, []).append(dtype)
+        entries = [f"  {case_id} ({', '.join(dtypes)})" for case_id, dtypes in by_case.items()]
+        lines += [f"{said}: {len(runs)}", *entries[:_RUNS_SHOWN]] if runs else []
+        if len(by_case) > _RUNS_SHOWN:
+            lines.append(f"  … and {len(by_case) - _RUNS_SHOWN} more cases")
     if not lines or lines == ["The two reports were made with different suites."]:
         lines.append("No status changed.")
     if changes.accuracy is not None:
@@ -156,38 +149,5 @@ def _lines(changes: Changes) -> list[str]:
             f"error / tolerance over {before.runs} runs: median {before.median:.2g}, now {after.median:.2g}; "
             f"worst {before.worst:.2g}, now {after.worst:.2g}"
         )
-    return lines
-
-
-def _runs(said: str, runs: Runs) -> list[str]:
-    if not runs:
-        return []
-    by_case: dict[str, list[str]] = {}
-    for case_id, dtype in runs:
-        by_case.setdefault(case_id, []).append(dtype)
-    lines = [f"{said}: {len(runs)}"]
-    lines.extend(f"  {case_id} ({', '.join(dtypes)})" for case_id, dtypes in list(by_case.items())[:_RUNS_SHOWN])
-    if len(by_case) > _RUNS_SHOWN:
-        lines.append(f"  … and {len(by_case) - _RUNS_SHOWN} more cases")
-    return lines
-
-
-def _plain(text: str) -> str:
-    from attnspec.reports.html.harmless import harmless
-
-    return harmless(text, 80)
-
-
-def _console() -> Console:
-    from attnspec.commands.validate import make_console
-
-    return make_console()
-
-
-def _write(path: Path, page: str) -> None:
-    from attnspec.base.files import replace_file
-
-    try:
-        replace_file(path, page)
-    except OSError as error:
-        raise UsageError(f"The page could not be written to {path}: {error.strerror}.") from None
+    click.echo("\n".join(lines))
+    return 1 if changes.is_worse else 0

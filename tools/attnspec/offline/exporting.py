@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from attnspec.base.files import replace_file
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
 from attnspec.grading import MustRefuse, NotGraded, Properties, bounded
-from attnspec.offline.json_file import tensors_to_json
 from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
-from attnspec.offline.npz_file import write_npz
-from attnspec.offline.safetensors_file import write_safetensors
+from attnspec.offline.tensor_files import tensors_to_json, write_npz, write_safetensors
 from attnspec.process.tensors_on_the_wire import word_for
 from attnspec.runner import arrays_of, planned_runs, resolved_for
 from attnspec.targets import Declaration
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
     from attnspec.cases import Suite
     from attnspec.grading import Bounded, Run
     from attnspec.offline.manifest import TensorFormat
-
-_REFUSED = "it must be refused, which no file shows"
-_OF_PROPERTIES = "it is graded by properties, not by numbers"
 
 
 class Exported(NamedTuple):
@@ -48,13 +43,12 @@ def export(
     dtypes: Sequence[str] = (),
     conventions: Mapping[str, str] | None = None,
 ) -> Exported:
-    """Write the cases of a suite into an empty or new folder, a file for each case and dtype, and a manifest.
+    """Write the cases of a suite in some dtypes, or all, and a manifest into a new folder; `UsageError` if it is not.
 
-    `dtypes` of () are all that the cases are offered in; `conventions` are those that are not the normative ones.
-    Raises UsageError if the folder holds something, or cannot be written to.
+    `conventions` are those that are not the normative ones.
     """
-    asked = tuple(dtypes) or FLOAT_DTYPES
-    declaration = Declaration("", None, "", tuple(OPERATIONS), asked, conventions or {})
+    requested = tuple(dtypes) or FLOAT_DTYPES
+    declaration = Declaration("", None, "", tuple(OPERATIONS), requested, conventions or {})
     resolved = resolved_for(declaration, None)
     written: list[ExportedRun] = []
     left_out: list[LeftOut] = []
@@ -63,7 +57,7 @@ def export(
         if folder.exists() and any(folder.iterdir()):
             raise UsageError(f"{folder} is not empty: name a new folder, so that no answer to older cases stays in it.")
         for case in suite.cases.values():
-            for run in planned_runs(case, asked, declaration, resolved):
+            for run in planned_runs(case, requested, declaration, resolved):
                 reason = not_shown(run)
                 if reason is not None:
                     left_out.append(LeftOut(case.id, case.revision, run.dtype, case.operation, reason))
@@ -90,9 +84,9 @@ def not_shown(run: Run) -> str | None:
     """Return why no file shows a run, as the rest of a sentence; None for one with expected values."""
     match run.expected:
         case MustRefuse():
-            return _REFUSED
+            return "it must be refused, which no file shows"
         case Properties():
-            return _OF_PROPERTIES
+            return "it is graded by properties, not by numbers"
         case NotGraded(reason):
             return reason
         case _:
@@ -107,8 +101,10 @@ def _entry(run: Run, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> E
         dtype=run.dtype,
         operation=case.operation,
         file=f"{file_of(case.id, run.dtype)}.{tensors}",
-        attributes={name: _plain(value) for name, value in run.attributes.items()},
-        owed=run.operation.required(case.inputs),
+        attributes={
+            name: word_for(value) if isinstance(value, float) else value for name, value in run.attributes.items()
+        },
+        required=run.operation.required(case.inputs),
         elements=sum(output.expected.size for output in outputs.values()),
         open=sum(int(np.isinf(output.tolerance).sum()) for output in outputs.values()),
     )
@@ -122,25 +118,16 @@ def _content(run: Run, entry: ExportedRun, outputs: Mapping[str, Bounded], tenso
     }
     facts = {"case": entry.case, "dtype": entry.dtype, "operation": entry.operation, "attributes": entry.attributes}
     if tensors == "json":
-        document = {**facts, **{group: tensors_to_json(held) for group, held in groups.items()}}
+        document = {**facts, **{group: tensors_to_json(named) for group, named in groups.items()}}
         return json.dumps(document, allow_nan=False).encode("ascii")
-    flat = {f"{group}.{name}": array for group, held in groups.items() for name, array in held.items()}
+    flat = {f"{group}.{name}": array for group, named in groups.items() for name, array in named.items()}
     if tensors == "npz":
         # Of float8, the file has the bits alone.
         own = {name: own_dtype(array) for name, array in run.case.inputs.items()}
-        named = {"input_dtypes": {name: dtype for name, dtype in own.items() if dtype}} if any(own.values()) else {}
-        return write_npz({**flat, "case": np.array(json.dumps({**facts, **named}, allow_nan=False))})
-    attributes = {f"attributes.{name}": _text(value) for name, value in entry.attributes.items()}
-    return write_safetensors(
-        flat, {"case": entry.case, "dtype": entry.dtype, "operation": entry.operation, **attributes}
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Return an attribute as JSON has it."""
-    return word_for(value) if isinstance(value, float) else value
-
-
-def _text(value: Any) -> str:
-    """Return an attribute as text: a word as it is, anything else as JSON writes it."""
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        dtypes = {"input_dtypes": {name: dtype for name, dtype in own.items() if dtype}} if any(own.values()) else {}
+        return write_npz({**flat, "case": np.array(json.dumps({**facts, **dtypes}, allow_nan=False))})
+    texts = {"case": entry.case, "dtype": entry.dtype, "operation": entry.operation}
+    for name, value in entry.attributes.items():
+        # A word stands as it is, anything else as JSON writes it.
+        texts[f"attributes.{name}"] = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return write_safetensors(flat, texts)

@@ -32,11 +32,7 @@ BFLOAT16: Mapping[TensorFormat, str] = {
 
 
 class ExportedRun(NamedTuple):
-    """A case in one dtype that was written to `file`, a path in the folder with slashes.
-
-    `owed` are the outputs that every implementation returns; others are graded where they are returned. `elements` are
-    expected, `open` of them may hold anything: their tolerance is infinite.
-    """
+    """A case in one dtype that was written to `file`: `required` outputs, and elements, `open` ones of any value."""
 
     case: str
     revision: int
@@ -44,9 +40,18 @@ class ExportedRun(NamedTuple):
     operation: str
     file: str
     attributes: Mapping[str, Any]
-    owed: tuple[str, ...]
+    required: tuple[str, ...]
     elements: int
     open: int
+
+    def document(self) -> dict[str, Any]:
+        """Return the entry of the manifest's file, where `required` outputs are called ``owed``."""
+        return {"owed" if name == "required" else name: value for name, value in self._asdict().items()}
+
+    @classmethod
+    def of_document(cls, entry: Mapping[str, Any]) -> ExportedRun:
+        """Read an entry of the manifest's file."""
+        return cls(**{name: entry[name] for name in entry if name != "owed"}, required=tuple(entry["owed"]))
 
 
 class LeftOut(NamedTuple):
@@ -86,7 +91,7 @@ def manifest_text(manifest: Manifest) -> str:
         "bfloat16": BFLOAT16[manifest.tensors],
         "rule": RULE,
         "conventions": dict(manifest.conventions),
-        "cases": [entry._asdict() for entry in manifest.cases],
+        "cases": [entry.document() for entry in manifest.cases],
         "left_out": [entry._asdict() for entry in manifest.left_out],
         "count": len(manifest.cases),
     }
@@ -115,6 +120,6 @@ def read_manifest(folder: Path) -> Manifest:
         suite_digest=document["suite"]["digest"],
         tensors=document["tensors"],
         conventions=document["conventions"],
-        cases=tuple(ExportedRun(**entry)._replace(owed=tuple(entry["owed"])) for entry in document["cases"]),
+        cases=tuple(ExportedRun.of_document(entry) for entry in document["cases"]),
         left_out=tuple(LeftOut(**entry) for entry in document["left_out"]),
     )

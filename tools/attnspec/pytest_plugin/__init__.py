@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec.pytest_plugin.options import add_options
+from attnspec.pytest_plugin.options import pytest_addoption
 
 if TYPE_CHECKING:
     import pytest
 
 __all__ = ["pytest_addoption", "pytest_configure"]
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, named after those of ``attnspec validate``."""
-    add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:

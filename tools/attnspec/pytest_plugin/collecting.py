@@ -31,11 +31,7 @@ _PRINTED = re.compile(rf"(?:.*/)?({_ROOT}/[a-z0-9_]+(?:::.*)?)")
 
 
 class Collecting:
-    """Hooks of a run with ``--attnspec``; paths of `config` that name items of this plugin are taken out of it.
-
-    A validation asked for on the command line, without any path, excludes other tests; an option in a configuration
-    file adds to them.
-    """
+    """Hooks of a run with ``--attnspec``; paths of `config` that name items of this plugin are taken out of it."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -43,8 +39,9 @@ class Collecting:
         self._outcomes: set[str] = set()
         self._wrong: list[Result] = []
         self._from_workers: list[bytes] = []
-        asked_here = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
-        if asked_here and config.args_source != pytest.Config.ArgsSource.ARGS:
+        on_this_command_line = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
+        # A validation that is requested here, without any path, excludes other tests; one in a file adds to them.
+        if on_this_command_line and config.args_source != pytest.Config.ArgsSource.ARGS:
             config.args, config.args_source = [], pytest.Config.ArgsSource.ARGS
         self.named = [node_id for argument in config.args if (node_id := _node_id(argument)) is not None]
         config.args = [argument for argument in config.args if _node_id(argument) is None]
@@ -102,16 +99,15 @@ class Collecting:
         return ("ungraded", "u", "UNGRADED") if _is_ungraded(report) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Release the implementation; a worker of xdist hands over its failures.
-
-        A run in which nothing could be graded has failed.
-        """
+        """Release the implementation; a worker of xdist hands over its failures; fail if nothing could be graded."""
         if self._validating is not None:
             self._validating.close()
             if self._wrong and hasattr(session.config, "workeroutput"):
-                from attnspec.pytest_plugin.handing_over import packed
+                from attnspec.pytest_plugin.validating import packed
 
-                handed_over = packed(self._validating.declaration, self._validating.beside_what_passed(self._wrong))
+                handed_over = packed(
+                    self._validating.implementation.declaration, self._validating.beside_what_passed(self._wrong)
+                )
                 cast("Any", session.config).workeroutput[_ROOT] = handed_over
         if self._graded_nothing() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -141,10 +137,9 @@ class Collecting:
             return self._validating.beside_what_passed(self._wrong)
         if not self._from_workers:
             return []
-        from attnspec.pytest_plugin.handing_over import unpacked
-        from attnspec.pytest_plugin.validating import conventions_asked_for, selected
+        from attnspec.pytest_plugin.validating import selected, stated_conventions, unpacked
 
-        suite, conventions = selected(self._config.option), conventions_asked_for(self._config.option)
+        suite, conventions = selected(self._config.option), stated_conventions(self._config.option)
         return [result for content in self._from_workers for result in unpacked(content, suite, conventions)]
 
     def _graded_nothing(self) -> bool:
@@ -238,11 +233,7 @@ def _node(kind: type[Any], parent: pytest.Collector, **own: Any) -> Any:
 
 
 def _item(kind: type[Any], parent: pytest.Collector, name: str, **own: Any) -> Any:
-    """Return an item.
-
-    Its id is handed over as one text: pytest's cache knows items by ids that it has read back, in which brackets hold a
-    parameter, and not a part of the name as in an id that pytest makes of a parent's and a name.
-    """
+    # The id is one text: pytest's cache knows items by ids that it has read back, where brackets hold a parameter.
     return _node(kind, parent, name=name, nodeid=f"{parent.nodeid}::{name}", **own)
 
 

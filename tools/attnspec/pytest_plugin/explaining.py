@@ -24,7 +24,7 @@ _DIAGNOSED = 20
 """Failures of an operation that are diagnosed one by one; more would take long, and say the same again."""
 
 _CLAUSES_NAMED = 4
-_WORDS_TOLD = 3
+_MESSAGES_NAMED = 3
 
 _HOW_SURE = {"it is": "It is", "most likely": "Most likely it is"}
 
@@ -40,11 +40,12 @@ class Explaining:
     def of(self, result: Result) -> list[str]:
         """Return a few sentences on a wrong (case, dtype), and the mistake that it looks like."""
         failure = failure_of([result_to_json(result, outputs=False)])
+        clauses = failure.clauses
         sentences = [
             wording.ending_with_status(failure.status, failure.ending),
             result.case.title,
             failure.step,
-            *(self._diagnosis(result) or [_exercises(failure.clauses)]),
+            *(self._diagnosis(result) or [f"It exercises {wording.names(clauses[:_CLAUSES_NAMED], len(clauses))}."]),
         ]
         return [plain_text(in_the_words_of_pytest(sentence)) for sentence in sentences if sentence is not None]
 
@@ -84,7 +85,10 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
     lines: list[str] = []
     for operation, count in wrong.items():
         lines.append(f"{operation}: {wording.went_wrong(count)}")
-        sentences = _alike([result for result in results if result.is_wrong and result.case.operation == operation])
+        # The words in which failures without numbers ended, those of most failures first.
+        ended = [each for each in results if each.is_wrong and each.case.operation == operation and each.got is None]
+        words = Counter(result.verdict.message for result in ended)
+        sentences = [f"{number} of {count} {message}" for message, number in words.most_common(_MESSAGES_NAMED)]
         sentences += [line for entry in diagnoses if entry["operation"] == operation for line in diagnosis_lines(entry)]
         lines += [f"  {line}" for line in wrapped(sentences, indent=2)]
     named = [*filter(None, map(points_at, diagnoses))]
@@ -98,12 +102,6 @@ def _diagnosed(results: Sequence[Result]) -> list[dict[str, Any]]:
     return [diagnosis_to_json(entry) for entry in diagnose(results)]
 
 
-def _alike(wrong: Sequence[Result]) -> list[str]:
-    """Return the words in which failures without numbers ended, those of most failures first."""
-    words = Counter(result.verdict.message for result in wrong if result.got is None)
-    return [f"{count} of {len(wrong)} {message}" for message, count in words.most_common(_WORDS_TOLD)]
-
-
 def wrapped(sentences: Iterable[str], *, indent: int = 0) -> list[str]:
     """Return sentences as lines that fit a terminal, each beginning a line of its own."""
     said = (plain_text(in_the_words_of_pytest(sentence)) for sentence in sentences)
@@ -112,7 +110,3 @@ def wrapped(sentences: Iterable[str], *, indent: int = 0) -> list[str]:
         for sentence in said
         for line in textwrap.wrap(sentence, _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
     ]
-
-
-def _exercises(clauses: Sequence[str]) -> str:
-    return f"It exercises {wording.names(clauses[:_CLAUSES_NAMED], len(clauses))}."

@@ -1,22 +1,25 @@
-"""Tests: one for each (case, dtype), and one for a baseline as a whole."""
+"""Tests, one for each (case, dtype) and one for a baseline as a whole, and the display of their failures."""
 
 from __future__ import annotations
 
 import shlex
 from functools import cache
+from inspect import getsourcefile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from attnspec.base.plain_text import plain_text
+from attnspec.base.plain_text import LONGEST, plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.pytest_plugin.debugging import AT_HAND, AsExpectedError, WrongResultError
 from attnspec.pytest_plugin.explaining import in_the_baseline, wrapped
 from attnspec.pytest_plugin.options import for_one_case
-from attnspec.pytest_plugin.tracebacks import in_words, of_the_user
+from attnspec.targets.calling import Signature
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from attnspec.cases import Case
     from attnspec.gate import Finding
     from attnspec.pytest_plugin.validating import Validating
@@ -27,6 +30,12 @@ MARKER = "attnspec"
 
 UNGRADED = "attnspec ungraded"
 """The property of an item in which nothing was graded; properties also travel from the workers of xdist."""
+
+_LAST_OF_OURS = Path(getsourcefile(Signature.call) or "")
+"""The file of the last frame before the user's own."""
+
+_LINES_OF_A_FRAME = 25
+"""An exception may carry a whole log."""
 
 
 class CaseInDtype(pytest.Item):
@@ -50,7 +59,7 @@ class CaseInDtype(pytest.Item):
         """Run and grade it."""
         validating = self._validating
         if self.config.getoption("trace"):
-            validating.trace_next_call()
+            validating.seen.is_traced = True
         result = self.result = validating.run(self.case, self.dtype)
         baseline = validating.baseline
         self._contradiction = None if baseline is None else baseline.contradicts(result)
@@ -69,9 +78,13 @@ class CaseInDtype(pytest.Item):
             return super().repr_failure(excinfo, style)
         if isinstance(error, AsExpectedError) or not result.is_wrong:
             return in_words(excinfo, self.config, self._golden_file(), wrapped([str(error)]))
-        lines = wrapped(self._sentences(result))
+        said = self._validating.explaining.of(result)
+        if self._contradiction is not None and self._contradiction.kind != "new failure":
+            said.append(in_the_baseline(self._contradiction))
+        lines = wrapped(said)
         if not self.config.option.usepdb:
-            lines += ["", self._command()]
+            words = for_one_case(self.config.invocation_params.args)
+            lines += ["", f"Debug it: {shlex.join(['pytest', *words, self.nodeid, '--pdb'])}"]
         elif is_ours:
             lines += ["", *wrapped([AT_HAND])]
         if is_ours:
@@ -83,19 +96,7 @@ class CaseInDtype(pytest.Item):
         return self._golden_file(), None, self.name
 
     def _golden_file(self) -> Path:
-        return self._validating.golden_file(self.case)
-
-    def _sentences(self, result: Result) -> list[str]:
-        """Return the fault, the likely mistake, and why the baseline does not excuse it."""
-        said = self._validating.explaining.of(result)
-        if self._contradiction is None or self._contradiction.kind == "new failure":
-            return said
-        return [*said, in_the_baseline(self._contradiction)]
-
-    def _command(self) -> str:
-        """Return the command that stops a debugger here."""
-        words = for_one_case(self.config.invocation_params.args)
-        return f"Debug it: {shlex.join(['pytest', *words, self.nodeid, '--pdb'])}"
+        return self._validating.suite.folder / f"{self.case.id}.json"
 
 
 class BaselineAsAWhole(pytest.Item):
@@ -129,3 +130,47 @@ class BaselineAsAWhole(pytest.Item):
 def _marker(name: str) -> pytest.MarkDecorator:
     """Return a marker; to look one up takes longer than to put it on."""
     return getattr(pytest.mark, name)
+
+
+def in_words(
+    excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, path: Path, lines: Sequence[str]
+) -> Any:
+    """Return pytest's display of a failure whose traceback says nothing: `lines`, at the file `path`."""
+    # Of a plain text, pytest on CI repeats every line in its short summary; of a crash, the message alone.
+    shown: Any = excinfo.getrepr(style="native")
+    (entry,) = shown.reprtraceback.reprentries
+    entry.lines = [] if config.option.tbstyle == "line" else ["\n".join(lines) + "\n"]
+    crash = shown.reprcrash
+    crash.path, crash.lineno, crash.message = str(path), 1, " ".join(str(excinfo.value).split("\n"))
+    return shown
+
+
+def of_the_user(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, lines: Sequence[str]) -> Any:
+    """Return pytest's display of the user's own exception: the traceback from his first frame on, then `lines`."""
+    style, is_full = config.option.tbstyle, config.option.fulltrace
+    shown: Any = excinfo.getrepr(
+        style="long" if is_full else "short" if style == "auto" else style,
+        showlocals=config.option.showlocals,
+        tbfilter=False if is_full else _frames_of_the_user,
+    )
+    for traceback, crash, _ in getattr(shown, "chain", [(shown.reprtraceback, shown.reprcrash, None)]):
+        for entry in traceback.reprentries:
+            entry.lines = [_harmless(line) for line in "\n".join(entry.lines).split("\n")[:_LINES_OF_A_FRAME]]
+            if getattr(entry, "reprlocals", None) is not None:
+                entry.reprlocals.lines = [_harmless(line) for line in entry.reprlocals.lines]
+        if crash is not None:
+            crash.message = plain_text(crash.message)
+    shown.addsection("attnspec", "\n".join(lines))
+    return shown
+
+
+def _frames_of_the_user(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    """Return the part of a traceback behind the last frame of this harness; all of it if there is none."""
+    ours = [index for index, entry in enumerate(excinfo.traceback) if entry.path == _LAST_OF_OURS]
+    return (excinfo.traceback[ours[-1] + 1 :] if ours else None) or excinfo.traceback
+
+
+def _harmless(line: str) -> str:
+    """Return a line without characters that steer a reader's screen, with the spaces that it has."""
+    words = line[:LONGEST].split(" ")
+    return " ".join(map(plain_text, words)) + (" …" if len(line) > LONGEST else "")

@@ -1,8 +1,10 @@
-"""Options of the plugin, a line each; their names are those of ``attnspec validate`` behind ``--attnspec-``."""
+"""Options of the plugin, as ``options.json`` lists them: those of ``attnspec validate``, behind ``--attnspec-``."""
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,11 +16,7 @@ PREFIX = "--attnspec"
 
 
 class Option(NamedTuple):
-    """Option ``--attnspec-NAME``; `metavar` and `sentence` are its help.
-
-    `for_python`: about a Python target; a program that follows the protocol declares it by itself. `of_many`: about a
-    run of many cases, and left out for one case.
-    """
+    """Option ``--attnspec-NAME``: `for_python` targets alone, or left out for one case, since it is `of_many`."""
 
     name: str
     metavar: str
@@ -26,43 +24,17 @@ class Option(NamedTuple):
     repeatable: bool = False
     for_python: bool = False
     of_many: bool = False
-    kind: type = str
+    number: bool = False
 
 
-OPTIONS = (
-    Option("command", "COMMAND", "A program that speaks the process protocol, instead of TARGET."),
-    Option("dtype", "DTYPE", "Run in this dtype. Repeatable.", repeatable=True, of_many=True),
-    Option("profile", "PROFILE", "Run this profile. Repeatable.", repeatable=True, of_many=True),
-    Option("select", "GLOB", "Run the cases whose id matches. Repeatable.", repeatable=True, of_many=True),
-    Option("convention", "K=V", "What TARGET follows. Repeatable.", repeatable=True),
-    Option(
-        "rename",
-        "OWN=ARGUMENT",
-        "TARGET's own name for an argument. Repeatable.",
-        repeatable=True,
-        for_python=True,
-    ),
-    Option("layout", "LAYOUT", "How its tensors are laid out, as `attnspec validate --help` lists it."),
-    Option("as", "OPERATION", "TARGET is one function: this operation.", for_python=True),
-    Option("tensors", "LIBRARY", "What TARGET takes and returns: torch, jax, dlpack or numpy.", for_python=True),
-    Option("backward", "WAY", "How to come by the gradients of TARGET's functions: autograd.", for_python=True),
-    Option("without", "WORDS", "What TARGET does not offer: float_mask,grouped_query. Repeatable.", repeatable=True),
-    Option("device", "DEVICE", "Where TARGET is to run, if it takes one, such as cuda.", for_python=True),
-    Option("golden", "FOLDER", "Another folder of golden files."),
-    Option("baseline", "FILE", "What is expected not to pass, as `attnspec gate` writes it.", of_many=True),
-    Option(
-        "timeout",
-        "SECONDS",
-        "For each call; TARGET then runs in a process of its own, so that it may crash or hang.",
-        kind=float,
-    ),
-)
+_TABLE = Path(__file__).with_name("options.json")
+OPTIONS = tuple(Option(name, **facts) for name, facts in json.loads(_TABLE.read_bytes()).items())
 
 _OF_THE_COMMAND = re.compile(rf"(?<![\w-])--({'|'.join(option.name for option in OPTIONS)})\b")
 
 
-def add_options(parser: pytest.Parser) -> None:
-    """Add the options to those of pytest."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options to those of pytest, named after those of ``attnspec validate``."""
     group = parser.getgroup("attnspec", "conformance of attention")
     group.addoption(
         PREFIX,
@@ -73,7 +45,7 @@ def add_options(parser: pytest.Parser) -> None:
     for option in OPTIONS:
         how: dict[str, Any] = {"action": "append", "default": []} if option.repeatable else {}
         name = f"{PREFIX}-{option.name}"
-        group.addoption(name, metavar=option.metavar, help=option.sentence, type=option.kind, **how)
+        group.addoption(name, metavar=option.metavar, help=option.sentence, type=float if option.number else str, **how)
 
 
 def for_python_given(options: Any) -> list[str]:

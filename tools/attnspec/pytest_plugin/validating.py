@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import pickle
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +27,7 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
-from attnspec.runner import offered_part, run_suite
+from attnspec.runner import Result, offered_part, planned_runs, resolved_for, run_suite
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_request
 
@@ -35,47 +36,32 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case, Suite
     from attnspec.gate import Finding
-    from attnspec.runner import Result
     from attnspec.targets import Declaration, Implementation
 
 _PASSES_KEPT = 24
 
 
+@dataclass
 class Validating:
-    """Validation of an implementation on the selected cases; `close` releases it.
+    """Validation on the selected cases; no `dtypes` are the declared ones, and `conventions` go over the declared."""
 
-    Empty `dtypes` mean the declared ones; `conventions` go over the declared ones; without a baseline, everything is to
-    pass. `seen` holds the exception of the last call; `is_debugged`: a debugger was entered.
-    """
+    suite: Suite
+    implementation: Implementation
+    seen: Seen
+    dtypes: Sequence[str]
+    conventions: Mapping[str, str]
+    baseline: HeldAgainst | None
+    is_debugged: bool = False
 
-    def __init__(
-        self,
-        suite: Suite,
-        implementation: Implementation,
-        seen: Seen,
-        dtypes: Sequence[str],
-        conventions: Mapping[str, str],
-        baseline: HeldAgainst | None,
-    ) -> None:
-        self._suite = suite
-        self._implementation = implementation
-        self._seen = seen
-        self._dtypes = tuple(dtypes) or implementation.declaration.dtypes
-        self._conventions = conventions
-        self.baseline = baseline
+    def __post_init__(self) -> None:
+        self.dtypes = tuple(self.dtypes) or self.implementation.declaration.dtypes
         self._passed: dict[str, list[Result]] = {}
         self.explaining = Explaining(self._passed)
-        self.is_debugged = False
-
-    @property
-    def declaration(self) -> Declaration:
-        """The declaration of the implementation."""
-        return self._implementation.declaration
 
     @classmethod
     def from_options(cls, options: Any) -> Validating:
         """Load cases and implementation of the command line; `AttnspecError` if something cannot be loaded."""
-        conventions = conventions_asked_for(options)
+        conventions = stated_conventions(options)
         check_request(options.attnspec_dtype, conventions)
         baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
         suite = selected(options)
@@ -83,62 +69,54 @@ class Validating:
         implementation = open_target(_target(options), nearest=(partial(Watched, seen=seen),))
         try:
             offered = offered_part(suite, implementation.declaration.operations)
-            held = None if baseline is None else HeldAgainst(baseline, implementation.declaration, conventions)
+            against = None if baseline is None else HeldAgainst(baseline, implementation.declaration, conventions)
         except BaseException:
             implementation.close()
             raise
-        return cls(offered.suite, implementation, seen, options.attnspec_dtype, conventions, held)
+        return cls(offered.suite, implementation, seen, options.attnspec_dtype, conventions, against)
 
     def runs(self) -> Iterator[tuple[Case, str]]:
         """Return each selected case in each of its dtypes, in the order of ids and dtypes."""
-        for case in self._suite.cases.values():
+        for case in self.suite.cases.values():
             for dtype in case.runs:
-                if dtype in self._dtypes or dtype == ANY:
+                if dtype in self.dtypes or dtype == ANY:
                     yield case, dtype
-
-    def golden_file(self, case: Case) -> Path:
-        """Return the file that holds a case."""
-        return self._suite.folder / f"{case.id}.json"
-
-    def trace_next_call(self) -> None:
-        """Have the debugger stop in the first line of the next call."""
-        self._seen.is_traced = True
 
     def run(self, case: Case, dtype: str) -> Result:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid counterpart."""
-        alone = replace(self._suite, cases={case.id: case}, counterparts=self._counterpart_of(case))
-        dtypes = self._dtypes if dtype == ANY else (dtype,)
-        (result,) = run_suite(alone, self._implementation, dtypes=dtypes, conventions=self._conventions, goes_on=True)
-        if self.is_debugged and isinstance(self._seen.raised, pytest.exit.Exception):
-            raise self._seen.raised  # his debugger was quit
+        counterparts: dict[str, Case] = {}
+        if case.rejects is not None:
+            name = case.rejects.counterpart
+            counterparts[name] = self.suite.cases.get(name) or self.suite.counterparts[name]
+        alone = replace(self.suite, cases={case.id: case}, counterparts=counterparts)
+        dtypes = self.dtypes if dtype == ANY else (dtype,)
+        (result,) = run_suite(alone, self.implementation, dtypes=dtypes, conventions=self.conventions, goes_on=True)
+        if self.is_debugged and isinstance(self.seen.raised, pytest.exit.Exception):
+            raise self.seen.raised  # his debugger was quit
         passed = self._passed.setdefault(case.operation, [])
         if result.status == "pass" and len(passed) < _PASSES_KEPT:
             passed.append(result)
         return result
 
     def check(self, result: Result, contradiction: Finding | None) -> None:
-        """Raise if the last result is wrong, or `contradiction` says that the baseline expects another one.
-
-        `AsExpectedError` if wrong as the baseline says, else `WrongResultError`, or the implementation's own exception,
-        with the traceback that leads to it.
-        """
+        """Raise if the last result is wrong, as the baseline expects or not, or is not as the baseline expects."""
         if not result.is_wrong:
             if contradiction is not None:
                 raise WrongResultError(plain_text(in_the_baseline(contradiction)))
             return
         message = plain_text(result.verdict.message or result.status)
         if self.baseline is not None and contradiction is None:
-            stop_at(result, self._implementation, AsExpectedError(message))
-        raised = self._seen.raised
+            stop_at(result, self.implementation, AsExpectedError(message))
+        raised = self.seen.raised
         if result.status == "error" and raised is not None and belongs_to_the_user(raised):
             raise raised
-        stop_at(result, self._implementation, WrongResultError(message))
+        stop_at(result, self.implementation, WrongResultError(message))
 
     def contradictions(self) -> list[str]:
         """Return the claims of the baseline that are not true, whatever the results are."""
         if self.baseline is None:
             return []
-        folder = self._suite.folder
+        folder = self.suite.folder
         retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(folder).items()}
         found = self.baseline.contradictions(read_index(folder), retired)
         return [plain_text(" ".join(filter(None, (one.subject, one.sentence)))) for one in found]
@@ -150,16 +128,10 @@ class Validating:
 
     def close(self) -> None:
         """Release the implementation."""
-        self._implementation.close()
-
-    def _counterpart_of(self, case: Case) -> dict[str, Case]:
-        if case.rejects is None:
-            return {}
-        counterpart = case.rejects.counterpart
-        return {counterpart: self._suite.cases.get(counterpart) or self._suite.counterparts[counterpart]}
+        self.implementation.close()
 
 
-def conventions_asked_for(options: Any) -> dict[str, str]:
+def stated_conventions(options: Any) -> dict[str, str]:
     """Return the conventions of the command line; `UsageError` if it does not state them so."""
     return pairs(options.attnspec_convention, f"{PREFIX}-convention")
 
@@ -183,3 +155,25 @@ def _target(options: Any) -> Target:
     if options.trace and not target.is_imported:
         raise UsageError(f"--trace steps through this process alone; leave out {PREFIX}-command and {PREFIX}-timeout.")
     return target
+
+
+def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:
+    """Return results as bytes, without cases and expected values, which can be made anew; none of an ungraded case."""
+    plain = [
+        (result.case.id, result.dtype, result.verdict, result.seconds, result.got, result.same_bits)
+        for result in results
+    ]
+    return pickle.dumps((declaration, plain), 5)
+
+
+def unpacked(content: bytes, suite: Suite, conventions: Mapping[str, str]) -> list[Result]:
+    """Return the results that another process of the same run packed; `conventions` go over the declared ones."""
+    plain: list[tuple[Any, ...]]
+    declaration, plain = pickle.loads(content)
+    resolved = resolved_for(declaration, conventions)
+    results: list[Result] = []
+    for case_id, dtype, *rest in plain:
+        case = suite.cases[case_id]
+        (run,) = planned_runs(case, [dtype], declaration, resolved)
+        results.append(Result(run, *rest))
+    return results

@@ -1,14 +1,17 @@
-"""Text of an adapter, from guesses about a function."""
+"""Text of an adapter: from guesses about a function, or a skeleton to fill in."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from attnspec.contract import EXAMPLES, OPERATIONS
+from attnspec.contract.operation import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from attnspec.scaffold.functions import Found
     from attnspec.scaffold.naming import Call
@@ -102,3 +105,25 @@ def _signature(call: Call) -> list[str]:
         argument if given[argument].default is None else f"{argument}={given[argument].default}" for argument in others
     ]
     return [*required, *(["*"] if optional else []), *optional]
+
+
+def skeleton(operation: str) -> str:
+    """Return an adapter that runs and offers nothing of `operation` yet, with all that it may declare as comments."""
+    known = OPERATIONS[operation]
+    stated = {name: default for name, default in known.attributes.items() if default is not REQUIRED}
+    optional = [
+        *(f"{name}=None" for name in known.optional_inputs),
+        *(f'{name}="{each}"' if isinstance(each, str) else f"{name}={each!r}" for name, each in stated.items()),
+    ]
+    parts = [*known.required_arguments, *(["*"] if optional else []), *optional]
+    has_backward = any(other.backward_of == operation for other in OPERATIONS.values())
+    backward = '# backward = "autograd"  # its gradients are validated, too, as the library of its tensors gives them\n'
+    template = Path(__file__).with_name("skeleton.txt").read_text(encoding="utf-8")
+    return template.format(
+        operation=operation,
+        signature="".join(f"    {part},\n" for part in parts),
+        sentence=f"{known.sentence[:1].upper()}{known.sentence[1:]}",
+        backward=backward if has_backward else "",
+        convention=EXAMPLES.convention,
+        choice=EXAMPLES.choice,
+    )

@@ -17,13 +17,12 @@ from attnspec.targets.loading import FILE, locate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_EMPTY = inspect.Parameter.empty
+
 
 @dataclass(frozen=True)
 class Found:
-    """The function to be adapted, and how it is imported: `attribute`, perhaps with dots, of `module`.
-
-    `folder` is the folder to import the module from where Python does not look there by itself, else None.
-    """
+    """The function to be adapted: `attribute`, perhaps with dots, of `module`, in a `folder` if Python needs one."""
 
     module: str
     attribute: str
@@ -33,30 +32,30 @@ class Found:
 
 
 def find_function(target: str) -> Found:
-    """Find the function of ``package.module:function`` or ``./file.py:function``; a lone one need not be named.
-
-    Raises TargetError if it cannot be found, imported, or read.
-    """
+    """Find the function of ``package.module:function`` or ``./file.py``, which may name one; else `TargetError`."""
     file = FILE.fullmatch(target)
     path = None if file is None else Path(file["path"]).resolve()
     if path is not None and not path.stem.isidentifier():
         raise TargetError(
             f"{path.name!r} cannot be imported by an adapter, because its name is no name in Python; rename it."
         )
-    place, _, attribute = target[len(file["path"]) if file else 0 :].partition(":")
+    module_name, _, attribute = target[len(file["path"]) if file else 0 :].partition(":")
     found, module = locate(target)
     if isinstance(found, ModuleType):
         attribute = _only_function(found, target)
         found = getattr(found, attribute)
     elif not attribute:
-        place, _, attribute = place.rpartition(".")
+        module_name, _, attribute = module_name.rpartition(".")
     if not callable(found):
         raise TargetError(f"{target} is a {type(found).__name__}; name a function: {target.partition(':')[0]}:FUNCTION")
     if path is not None:
         name, folder = path.stem, path.parent
     else:
-        name = place if module is None else module.__name__
-        folder = Path.cwd() if _is_below(found, Path.cwd()) else None
+        name = module_name if module is None else module.__name__
+        # A function of the user's folder, and not of an installed package.
+        file = getattr(inspect.getmodule(found), "__file__", None)
+        is_own = file is not None and Path(file).resolve().is_relative_to(Path.cwd()) and "site-packages" not in file
+        folder = Path.cwd() if is_own else None
     return Found(name, attribute, found, folder, _parameters(found, target))
 
 
@@ -70,13 +69,6 @@ def _only_function(module: ModuleType, target: str) -> str:
     return own[0]
 
 
-def _is_below(found: object, folder: Path) -> bool:
-    """Return whether something is defined in a file of the user's folder, and not in an installed package."""
-    file = inspect.getmodule(found)
-    path = getattr(file, "__file__", None)
-    return path is not None and Path(path).resolve().is_relative_to(folder) and "site-packages" not in path
-
-
 def _parameters(function: Callable[..., Any], target: str) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(function).parameters
@@ -84,7 +76,7 @@ def _parameters(function: Callable[..., Any], target: str) -> Mapping[str, inspe
         documented = _documented_signature(function)
         if documented is None:
             raise TargetError(
-                f"{target} does not tell its arguments, as compiled functions may not. Run `attnspec init` without it, "
+                f"{target} does not show its arguments, as compiled functions may not. Run `attnspec init` without it, "
                 "and write the call into the skeleton."
             ) from None
         return documented
@@ -101,15 +93,15 @@ def _documented_signature(function: Callable[..., Any]) -> Mapping[str, inspect.
         assert isinstance(arguments, ast.FunctionDef)
         given = arguments.args
         ordinary = [*given.posonlyargs, *given.args]
-        missing = len(ordinary) - len(given.defaults)
-        defaults = [inspect.Parameter.empty] * missing + [ast.literal_eval(default) for default in given.defaults]
-        pairs = [
-            (argument.arg, inspect.Parameter(argument.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default))
-            for argument, default in zip(ordinary, defaults, strict=True)
+        defaults = [*[None] * (len(ordinary) - len(given.defaults)), *given.defaults]
+        parameters = [
+            inspect.Parameter(each.arg, kind, default=_EMPTY if default is None else ast.literal_eval(default))
+            for kind, pairs in (
+                (inspect.Parameter.POSITIONAL_OR_KEYWORD, zip(ordinary, defaults, strict=True)),
+                (inspect.Parameter.KEYWORD_ONLY, zip(given.kwonlyargs, given.kw_defaults, strict=True)),
+            )
+            for each, default in pairs
         ]
-        for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-            value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
-            pairs.append((argument.arg, inspect.Parameter(argument.arg, inspect.Parameter.KEYWORD_ONLY, default=value)))
     except (SyntaxError, ValueError):
         return None
-    return dict(pairs)
+    return {parameter.name: parameter for parameter in parameters}

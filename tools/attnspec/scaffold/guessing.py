@@ -11,8 +11,8 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.scaffold.adapter_text import Draft, text_of
-from attnspec.scaffold.naming import read_call, said_names
+from attnspec.scaffold.adapter_text import DECLARED, Draft, text_of
+from attnspec.scaffold.naming import read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
 from attnspec.tensors import TENSORS
 
@@ -43,16 +43,12 @@ class _Tried(NamedTuple):
 
 
 def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
-    """Guess the adapter of a function, which is going to be at `path`; an operation of None is guessed, too.
-
-    Raises UsageError if the operation is unknown or cannot be guessed.
-    """
+    """Guess the adapter of a function, which is going to be at `path`; `UsageError` if its operation is not known."""
     call = read_call(found, operation)
     said = [f"operation: {call.operation.name}, because {call.why}"]
     reasons: dict[str, str] = {}
-    differing = said_names(call)
-    if differing:
-        pairs = ", ".join(f"{own} is {argument}" for own, argument in differing.items())
+    pairs = ", ".join(f"{each.own} is {each.argument}" for each in call.passed if each.argument not in (None, each.own))
+    if pairs:
         by_order = f" ({', '.join(call.by_order)} by their order alone)" if call.by_order else ""
         reasons["names"] = f"{pairs}{by_order}"
         said.append(f"names: {pairs}{by_order}")
@@ -76,7 +72,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     said_of_wrong: list[str] = []
     draft = _with_fixed_attributes(draft, prober, said_of_wrong)
     draft = _with_declarations(draft, prober, said_of_wrong)
-    for name in ("tensors", "layout", "dtypes", "conventions", "without"):
+    for name in DECLARED:
         if name in draft.reasons:
             declared = draft.declared.get(name)
             said.append(f"{name}: {_in_words(declared)}{', because ' if declared else ''}{draft.reasons[name]}")
@@ -99,10 +95,7 @@ def _libraries(found: Found) -> dict[str, str]:
     code = getattr(function, "__code__", None)
     used = {name: scope[name] for name in getattr(code, "co_names", ()) if name in scope}
     reasons: dict[str, str] = {}
-    for where, why in (
-        (used, "its code names {}"),
-        (scope, "its module imports {}"),
-    ):
+    for where, why in ((used, "its code names {}"), (scope, "its module imports {}")):
         for value in list(where.values()):
             name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
             library = name.partition(".")[0] if isinstance(name, str) else ""
@@ -138,10 +131,7 @@ def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
                 if not own_layout:
                     reasons["layout"] = "the output is right there, and in no layout tried before"
                 return tried
-            if best is None or (-answered.answers, answered.distance) < (
-                -best.answered.answers,
-                best.answered.distance,
-            ):
+            if best is None or _rank(answered) < _rank(best.answered):
                 best = tried
     assert best is not None
     if best.answered.answers:
@@ -149,6 +139,10 @@ def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
         why = f"what comes back is wrong in every layout, and nearest to what is expected in {layout}"
         return best._replace(draft=replace(best.draft, reasons={**best.draft.reasons, "layout": why}))
     return best
+
+
+def _rank(answered: Answered) -> tuple[int, float]:
+    return -answered.answers, answered.distance
 
 
 def _with_dtypes(tried: _Tried, prober: Prober) -> Draft:

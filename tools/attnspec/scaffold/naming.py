@@ -14,8 +14,6 @@ from attnspec.families.lookup import family_of
 from attnspec.validation import check_operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from attnspec.contract.operation import Operation
     from attnspec.scaffold.functions import Found
 
@@ -29,11 +27,7 @@ _FEWEST = 3
 
 @dataclass(frozen=True)
 class Passed:
-    """One parameter of a function, and the Python source of what an adapter passes for it and of its default.
-
-    `argument` is None for a parameter that the function demands and the contract does not have; `default` is None where
-    the function demands it.
-    """
+    """One parameter, its argument if any, and the Python source of what an adapter passes and of its default."""
 
     own: str
     argument: str | None
@@ -44,11 +38,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Call:
-    """How a function is called as an operation, with what is passed in the order of the signature.
-
-    `by_order` are arguments matched to parameters by order, not by name; `left` are parameters with a default that are
-    none of the contract's arguments, or whose default cannot be written.
-    """
+    """Call of a function as an operation: arguments matched `by_order`, not by name; parameters `left` at a default."""
 
     operation: Operation
     why: str
@@ -58,24 +48,16 @@ class Call:
 
 
 def read_call(found: Found, operation: str | None) -> Call:
-    """Guess which parameter is which argument, and the operation where it is None.
-
-    Raises UsageError if there is no such operation, or none can be guessed, or the function has too few parameters for
-    it.
-    """
+    """Guess which parameter is which argument, and the operation where it is None; `UsageError` if that fails."""
     if operation is not None:
         check_operation(operation)
-        return _call(found, _with_its_arguments(found, OPERATIONS[operation]), "--as says so")
-    guessed, why = _guess_operation(found)
-    return _call(found, _with_its_arguments(found, guessed), why)
-
-
-def _with_its_arguments(found: Found, operation: Operation) -> Operation:
-    """Return an operation in the layout whose every argument a function names, where it lacks the contract's own."""
-    for candidate in (operation, *(there[operation.name] for there in IN_LAYOUT.values() if operation.name in there)):
-        if set(candidate.required_arguments) <= set(_by_names(found, candidate)):
-            return candidate
-    return operation
+        called, why = OPERATIONS[operation], "--as says so"
+    else:
+        called, why = _guess_operation(found)
+    in_layouts = (there[called.name] for there in IN_LAYOUT.values() if called.name in there)
+    # A function may lack the contract's own arguments, and name every one of those in a layout.
+    named = (each for each in (called, *in_layouts) if set(each.required_arguments) <= set(_by_names(found, each)))
+    return _call(found, next(named, called), why)
 
 
 def _plain(name: str) -> str:
@@ -137,7 +119,7 @@ def _call(found: Found, operation: Operation, why: str) -> Call:
     free.sort(key=lambda name: found.parameters[name].default is not inspect.Parameter.empty)
     if len(missing) > len(free):
         raise UsageError(
-            f"{found.attribute}({', '.join(_names(found))}) has no place for {', '.join(missing)}, which "
+            f"{found.attribute}({', '.join(_names(found))}) has no parameter for {', '.join(missing)}, which "
             f"{operation.name} needs. If it is another operation, say which: --as OPERATION"
         )
     matched.update(zip(missing, free, strict=False))
@@ -178,8 +160,3 @@ def _passed(
     except (ValueError, SyntaxError):
         return None
     return Passed(parameter.name, argument, repr(parameter.default), argument, by_position) if literal else None
-
-
-def said_names(call: Call) -> Mapping[str, str]:
-    """Return parameter to argument, of those whose names differ."""
-    return {each.own: each.argument for each in call.passed if each.argument is not None and each.own != each.argument}

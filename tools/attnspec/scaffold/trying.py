@@ -55,11 +55,7 @@ _LARGEST = 100.0
 
 
 class Answered(NamedTuple):
-    """How an adapter answered all probes: `answers` of them with an output of the right shape and dtype.
-
-    `distance` is their mean distance from the expected output, as a share of its spread; `trouble` the first answer
-    that was something else, or None.
-    """
+    """Answers to probes: those of right shape and dtype, their mean distance from the expected, the first other one."""
 
     answers: int
     distance: float
@@ -72,10 +68,7 @@ class Answered(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Outcome of an adapter: `wrong` results `of` so many graded, and the arguments that these cases state.
-
-    `declarations` could be declared; None where nothing went wrong, or something else is wrong.
-    """
+    """Outcome of an adapter: declarations that could account for its failures, `wrong` results `of` so many graded."""
 
     declarations: Declarations | None
     wrong: int
@@ -88,7 +81,11 @@ class Prober:
 
     def __init__(self, operation: Operation, path: Path) -> None:
         self._path = path
-        self._suite, self._quick = (_cases_of(operation, profiles) for profiles in ((), (SMOKE_PROFILE,)))
+        whole, smoke = load_suite(), load_suite(profiles=(SMOKE_PROFILE,))
+        self._suite, self._quick = (
+            replace(suite, cases={case.id: case for case in suite.cases.values() if case.operation == operation.name})
+            for suite in (whole, smoke)
+        )
         self._cases = _plain_cases(operation, [*self._suite.cases.values()])
 
     def answered(self, draft: Draft, dtype: str) -> Answered:
@@ -141,11 +138,6 @@ class Prober:
         return open_target(Target(module))
 
 
-def _cases_of(operation: Operation, profiles: Sequence[str]) -> Suite:
-    suite = load_suite(profiles=profiles)
-    return replace(suite, cases={case.id: case for case in suite.cases.values() if case.operation == operation.name})
-
-
 def layouts_of(operation: Operation) -> tuple[str, ...]:
     """Return the layouts in which an operation has these arguments, the contract's own first."""
     family = family_of(operation.name)
@@ -166,9 +158,15 @@ def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
     plain = [case for case in cases if _is_plain(operation, case)]
     # Where a convention reaches every case, its normative choice is as plain as can be.
     plain = [case for case in plain if not case.conventions] or plain
-    telling = sorted(plain, key=lambda case: (-len(_extents(case)), sum(map(np.size, case.inputs.values()))))
-    alike = [case for case in telling if len({array.shape for array in case.inputs.values()}) == 1]
-    return [*{case.id: case for case in [*telling[:_PROBES], *alike[:_PROBES]]}.values()]
+    distinct = sorted(
+        plain,
+        key=lambda case: (
+            -len({length for array in case.inputs.values() for length in array.shape}),
+            sum(map(np.size, case.inputs.values())),
+        ),
+    )
+    alike = [case for case in distinct if len({array.shape for array in case.inputs.values()}) == 1]
+    return [*{case.id: case for case in [*distinct[:_PROBES], *alike[:_PROBES]]}.values()]
 
 
 def _is_plain(operation: Operation, case: Case) -> bool:
@@ -179,10 +177,6 @@ def _is_plain(operation: Operation, case: Case) -> bool:
         and all(min(array.shape, default=2) > 1 for array in case.inputs.values())
         and all(np.all(np.abs(array) < _LARGEST) for array in case.inputs.values() if array.dtype.kind == "f")
     )
-
-
-def _extents(case: Case) -> set[int]:
-    return {length for array in case.inputs.values() for length in array.shape}
 
 
 def _distance(implementation: Implementation, case: Case, dtype: str) -> float | str:

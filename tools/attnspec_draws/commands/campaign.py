@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from attnspec.base.errors import TargetError, UsageError
-from attnspec.command_line.finite import FiniteRange
-from attnspec.command_line.target_options import target_options
+from attnspec.command_line.command_options import FiniteRange, target_options
 
 if TYPE_CHECKING:
     from attnspec.guard.task import Task
