@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec.diagnosis.attended_keys import attended_in_words, index_ranges
+from attnspec.diagnosis.facts import attended_in_words, index_ranges
 from attnspec.families.lookup import family_of
 from attnspec.runner import not_graded
 from attnspec_mistakes import CATALOGUE

@@ -9,7 +9,7 @@ import pytest
 
 import attnspec
 from attnspec.reports.entries import diagnosis_lines
-from attnspec.reports.report_json import diagnosis_to_json
+from attnspec.reports.report import diagnosis_to_json
 
 PROFILES = ("core", "masking", "causal", "window", "softcap", "logsumexp", "grouped_query", "stress", "nonfinite")
 

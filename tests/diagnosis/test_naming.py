@@ -87,7 +87,7 @@ def test_two_mistakes_that_meet_in_few_cases_are_both_named_each_with_its_own(di
 
 def test_a_mistake_that_would_break_passing_cases_is_a_hint_and_no_name(diagnosis_with):
     from attnspec.reports.entries import diagnosis_lines
-    from attnspec.reports.report_json import diagnosis_to_json
+    from attnspec.reports.report import diagnosis_to_json
     from attnspec_reference import scaled_dot_product_attention
 
     def without_causality_in_grouped_heads(output, **arguments):

@@ -7,7 +7,7 @@ import attnspec
 from attnspec.cases import load_suite
 from attnspec.diagnosis import UNKNOWN, diagnose, suspects
 from attnspec.reports.entries import diagnosis_lines
-from attnspec.reports.report_json import diagnosis_to_json
+from attnspec.reports.report import diagnosis_to_json
 from attnspec_mistakes.labelled_mistakes import Judged, judged_cases
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnspec.reports.accuracy import rank, ratio
+from attnspec.reports.comparing import rank, ratio
 
 
 def document(**runs):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attnspec.reports.formats.badge import badge
+from attnspec.reports.formats.writing import badge
 
 
 @pytest.mark.parametrize(

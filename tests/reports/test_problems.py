@@ -172,7 +172,7 @@ def test_what_nothing_explains_comes_last_and_is_counted():
     assert "softmax: No known mistake explains these." in " ".join(" ".join(lines_of(report)).split())
 
 
-def test_problems_beyond_those_that_are_told_are_counted():
+def test_problems_beyond_those_that_are_shown_are_counted():
     class Raises:
         dtypes = ("float64",)
 
@@ -184,5 +184,5 @@ def test_problems_beyond_those_that_are_told_are_counted():
     assert len(problems) > 6
     lines = lines_of(report)
     assert sum(counts(lines)) == len(report.wrong)
-    (rest,) = (line for line in lines if "other reasons; --verbose tells them." in line)
+    (rest,) = (line for line in lines if "other reasons; --verbose shows them." in line)
     assert f"for {len(problems) - 5} other reasons" in rest

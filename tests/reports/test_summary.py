@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import attnspec
-from attnspec.reports.summary import summarise
+from attnspec.reports.report import summarise
 
 
 class HalfOfIt:

@@ -15,7 +15,7 @@ def test_what_is_not_named_is_counted(shown, count, said):
 
 def test_a_list_that_goes_on_says_where_it_is_whole():
     assert wording.more(2) == "… and 2 more"
-    assert wording.more(2, "cases", held_by="report.json") == "… and 2 more cases; report.json has them all."
+    assert wording.more(2, "cases", whole_in="report.json") == "… and 2 more cases; report.json has them all."
 
 
 def test_what_is_counted_agrees_with_its_number():

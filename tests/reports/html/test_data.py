@@ -15,7 +15,7 @@ from attnspec.cases import Case, Suite
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.reports.formats import Report, report_to_json
 from attnspec.reports.html import html_page
-from attnspec.reports.html.data import MOST_FAILING_CASES, page_data
+from attnspec.reports.html.page import MOST_FAILING_CASES, page_data
 from attnspec.runner import run_suite
 from attnspec.targets import load
 from attnspec.validation import environment

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnspec.reports.html.harmless import as_island, harmless
+from attnspec.reports.html.page import as_island, harmless
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ def _report(
     ended_early: EndedEarly | None,
     measured: Measured | None = None,
 ) -> Report:
-    from attnspec.reports.invocation import invocation_of
+    from attnspec.reports.report import invocation_of
     from attnspec.targets.target import pairs
     from attnspec.validation import make_report
 

@@ -146,7 +146,7 @@ class _Call:
         if verdict.status == "fail" and isinstance(answer, Outputs):
             from attnspec.diagnosis import diagnose
             from attnspec.reports.entries import diagnosis_lines, points_at
-            from attnspec.reports.report_json import diagnosis_to_json
+            from attnspec.reports.report import diagnosis_to_json
 
             result = Result(self._run, verdict, 0.0, answer.values)
             reported = [diagnosis_to_json(entry) for entry in diagnose((result,))]

@@ -58,7 +58,7 @@ def report(
 
 def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list[str]]:
     """Return the sound documents, their paths, and a sentence for each unsound file; `ReportError` if none is sound."""
-    from attnspec.reports.reading import read_report
+    from attnspec.reports.comparing import read_report
 
     documents: list[dict[str, Any]] = []
     paths: list[Path] = []
@@ -94,7 +94,7 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
     from rich.text import Text
 
     from attnspec.grading import WRONG
-    from attnspec.reports.accuracy import rank
+    from attnspec.reports.comparing import rank
 
     ranked = {entry.position: entry for entry in rank(documents, names)}
     order = [*ranked, *(place for place in range(len(documents)) if place not in ranked)]
@@ -124,8 +124,7 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
 
 def _print_changes(old: Path, new: Path) -> int:
-    from attnspec.reports.comparing import compare
-    from attnspec.reports.reading import read_report
+    from attnspec.reports.comparing import compare, read_report
 
     changes = compare(read_report(old), read_report(new))
     for line in _lines(changes):
@@ -173,7 +172,7 @@ def _runs(said: str, runs: Runs) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    from attnspec.reports.html.harmless import harmless
+    from attnspec.reports.html.page import harmless
 
     return harmless(text, 80)
 

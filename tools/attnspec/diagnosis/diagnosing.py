@@ -11,14 +11,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.contract.layout import clause_in, name_of
-from attnspec.diagnosis.attended_keys import attended_sentences
-from attnspec.diagnosis.by_check import SPOILING, broken_by_check, not_excluded
-from attnspec.diagnosis.by_output import suspects_by_output
 from attnspec.diagnosis.causes import Cause, Explained, explained
-from attnspec.diagnosis.facts import failing_facts
-from attnspec.diagnosis.measured_laws import suspects_by_law
+from attnspec.diagnosis.facts import attended_sentences, failing_facts
 from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
-from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
+from attnspec.diagnosis.suspects import (
+    SPOILING,
+    Suspect,
+    alike_by_cases,
+    broken_by_check,
+    not_excluded,
+    suspects,
+    suspects_by_law,
+    suspects_by_output,
+)
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
 
 if TYPE_CHECKING:

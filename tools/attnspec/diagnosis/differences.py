@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.diagnosis.attended_keys import attended_in_words
-from attnspec.diagnosis.mistaken_outputs import outputs_of
+from attnspec.diagnosis.evidence import outputs_of
+from attnspec.diagnosis.facts import attended_in_words
 from attnspec.runner import Run, not_graded
 
 if TYPE_CHECKING:

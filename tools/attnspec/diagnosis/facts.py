@@ -8,22 +8,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.diagnosis.attended_keys import index_ranges
 from attnspec.diagnosis.choosing import one_for_each_case, spread
-from attnspec.diagnosis.common_features import common_features
 from attnspec.diagnosis.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from attnspec.runner import Result, Run
+
 
 _EXAMINED = 32
 _PROFILES_TOLD = 6
@@ -194,3 +194,111 @@ def _profiles(failing: Sequence[Result], passing: Sequence[Result]) -> str:
     reported = [f"{profile} {wrong[profile]} of {tried[profile]}" for profile in profiles[:_PROFILES_TOLD]]
     more = len(profiles) - len(reported)
     return f"Failing cases by profile: {', '.join(reported)}{f', and {more} more profiles' if more else ''}."
+
+
+def common_features(
+    failing: Sequence[frozenset[str]], passing: Sequence[frozenset[str]]
+) -> tuple[tuple[str, ...], int] | None:
+    """Return the one or two features that all failing cases have and the fewest passing ones, and how many of these.
+
+    None where no feature distinguishes failing from passing cases.
+    """
+    if not failing or not passing:
+        return None
+    shared = sorted(failing[0].intersection(*failing))
+    single: list[tuple[str, ...]] = [(phrase,) for phrase in shared]
+    best = _rarest(single, passing)
+    if best is None or 2 * best[1] >= len(passing):
+        return None
+    double: list[tuple[str, ...]] = list(combinations(shared, 2))
+    best_two = _rarest(double, passing)
+    # A second feature is worth its words only if it explains much.
+    return best_two if best_two is not None and best[1] > 0 and 3 * best_two[1] <= best[1] else best
+
+
+def _rarest(choices: Iterable[tuple[str, ...]], found: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], int] | None:
+    """Return the features that the fewest cases have together, and the number of these cases."""
+    counted = [(phrases, _count(phrases, found)) for phrases in choices]
+    return min(counted, key=lambda entry: entry[1], default=None)
+
+
+def _count(phrases: tuple[str, ...], found: Iterable[frozenset[str]]) -> int:
+    return sum(all(phrase in of_case for phrase in phrases) for of_case in found)
+
+
+_CASES_EXAMINED = 60
+_CASES_TOLD = 3
+_QUERIES_TOLD = 2
+_MOST_RANGES = 8
+
+
+def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
+    """Return a sentence for each of the first few value failures of one operation in which wrong keys were attended."""
+    telling = [result for result in one_for_each_case(failing) if result.verdict.check == "values"]
+    probes, others = (
+        [result for result in telling if result.run.family.is_probe(result.case) is wanted] for wanted in (True, False)
+    )
+    said: list[str] = []
+    for result in [*probes, *spread(others, _CASES_EXAMINED)]:
+        sentence = attended_in_words(result.run, result.got)
+        if sentence:
+            said.append(sentence)
+        if len(said) == _CASES_TOLD:
+            break
+    return tuple(said)
+
+
+def attended_in_words(run: Run, got: Mapping[str, NDArray[Any]] | None) -> str | None:
+    """Return the keys that queries attended in one failing run and should have; None if results do not show it."""
+    sets = None if got is None else run.family.key_sets(run.case, run.dtype, got)
+    if sets is None:
+        return None
+    attended, expected = sets
+    rows = np.argwhere((attended != expected).any(axis=-1))
+    if not len(rows):
+        return None
+    said: dict[str, list[tuple[int, int]]] = {}
+    for batch, head, query in rows.tolist():
+        words = (
+            f"query {query} attended {_keys(attended[batch, head, query])}; "
+            f"it should have attended {index_ranges(np.flatnonzero(expected[batch, head, query]).tolist())}"
+        )
+        said.setdefault(words, []).append((batch, head))
+    places = attended.shape[:2]
+    reported = [words + _where(found, places) for words, found in list(said.items())[:_QUERIES_TOLD]]
+    more = len(said) - len(reported)
+    if more:
+        reported.append(f"{more} more like {'this' if more == 1 else 'these'}")
+    return f"In {run.case.id}, {'; '.join(reported)}."
+
+
+def _keys(attended: NDArray[np.bool_]) -> str:
+    indices = np.flatnonzero(attended).tolist()
+    return f"key{'' if len(indices) == 1 else 's'} {index_ranges(indices)}" if indices else "no key"
+
+
+def _where(found: Sequence[tuple[int, int]], places: tuple[int, int]) -> str:
+    """Return the batch entries and heads concerned, or nothing where all are."""
+    if len(found) == places[0] * places[1]:
+        return ""
+    batches, heads = {batch for batch, _ in found}, {head for _, head in found}
+    said: list[str] = []
+    if len(batches) < places[0]:
+        said.append(f"batch {index_ranges(batches)}")
+    if len(heads) < places[1]:
+        said.append(f"head {index_ranges(heads)}")
+    return f" ({', '.join(said) or 'in some heads'})"
+
+
+def index_ranges(indices: Iterable[int]) -> str:
+    """Return a set of indices as ranges, such as ``0-2, 5``; ``none`` for an empty one."""
+    ranges: list[list[int]] = []
+    for index in sorted(indices):
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+    if len(words) > _MOST_RANGES:
+        words = [*words[:_MOST_RANGES], "…"]
+    return ", ".join(words) or "none"

@@ -9,6 +9,7 @@ somebody else, of which judges say that it breaks that clause.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,14 +17,17 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.layout import operation_in
 from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
+from attnspec.specification import clauses
 from attnspec_mistakes.kill_matrix import noticed_cases, tried_cases
 from attnspec_mistakes.labelled_mistakes import judged_cases, judged_implementations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from attnspec.runner import Result
+    from attnspec.runner.law import Law
     from attnspec_mistakes import Mistake
+
 
 _EXAMINED = 16
 """Failures whose elements are compared; more add little."""
@@ -207,3 +211,126 @@ def _weighed(mistake: Mistake, examined: Sequence[Evidence]) -> float:
     places = sum(alike.places for alike in compared) / len(compared)
     numbers = sum(alike.numbers for alike in compared) / len(compared)
     return (_BY_CASES + _BY_PLACES * places + _BY_NUMBERS * numbers) / whole
+
+
+_SUBJECT = r"(`\w+`(, | and )?)+"
+"""Beginning of a clause that is about outputs."""
+
+
+def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -> tuple[Suspect, ...]:
+    """Return the suspected clauses, first that of an output which is not expected and is the only wrong one."""
+    graded = [result for result in failing if result.verdict.check == "values" and result.case.properties is None]
+    examined = [Evidence(result) for result in spread(one_for_each_case(graded), _EXAMINED)]
+    if len(graded) < len(failing) or not examined or any(_expects_what_is_wrong(entry) for entry in examined):
+        return tuple(suspects)
+    operation = OPERATIONS[failing[0].case.operation]
+    for output in operation.outputs:
+        clause = _clause_about(output, operation.short_name)
+        if suspects and _mentions(suspects[0].clause, output):
+            continue
+        if clause is not None and all(_is_wrong(entry, output) for entry in examined):
+            cases = len({result.case.id for result in failing})
+            first = Suspect(clause, 1.0, None, shared=cases, failing=cases, others=0, is_reported=True)
+            others = (replace(suspect, is_reported=False) for suspect in suspects if suspect.clause != clause)
+            return (first, *others)
+    return tuple(suspects)
+
+
+def _mentions(clause: str, output: str) -> bool:
+    known = clauses().get(clause)
+    return known is not None and re.search(rf"\b{output}\b", known.text) is not None
+
+
+def _expects_what_is_wrong(entry: Evidence) -> bool:
+    return any(_is_wrong(entry, name) for name in entry.required)
+
+
+def _is_wrong(entry: Evidence, output: str) -> bool:
+    wrong = entry.wrong.get(output)
+    return wrong is not None and bool(wrong.any())
+
+
+def _clause_about(output: str, operation: str) -> str | None:
+    """Return the clause that has the name of an output or begins with it."""
+    if f"{operation}.{output}" in clauses():
+        return f"{operation}.{output}"
+    for clause in clauses().values():
+        subject = re.match(_SUBJECT, clause.text)
+        if clause.id.startswith(f"{operation}.") and subject is not None and f"`{output}`" in subject[0]:
+            return clause.id
+    return None
+
+
+def suspects_by_law(suspects: Sequence[Suspect], law: Law, failing: int) -> tuple[Suspect, ...]:
+    """Return the suspected clauses once a law was measured over `failing` failures, the likeliest first.
+
+    The clause of a law comes before those that the cases point at. Where only a part of the computation is known to go
+    wrong, the clauses about that part come first.
+    """
+    of_law = [suspect for suspect in suspects if suspect.clause in law.clauses]
+    if law.is_found:
+        first = of_law[0] if of_law else _measured(law.clauses[0], law, failing)
+        reported = [replace(first, is_reported=True)]
+    elif of_law and any(suspect.is_reported for suspect in suspects):
+        near = REPORTED_BESIDE * of_law[0].likeness
+        reported = [
+            replace(suspect, is_reported=True) for suspect in of_law[:_MOST_REPORTED] if suspect.likeness >= near
+        ]
+    else:
+        return tuple(suspects)
+    clauses = {suspect.clause for suspect in reported}
+    others = [replace(suspect, is_reported=False) for suspect in suspects if suspect.clause not in clauses]
+    return (*reported, *sorted(others, key=lambda suspect: suspect.clause not in law.clauses))
+
+
+def _measured(clause: str, law: Law, failing: int) -> Suspect:
+    """Return a clause for which a law alone speaks."""
+    return Suspect(
+        clause, likeness=1.0, mistake=None, shared=law.confirmed, failing=failing, others=0, is_reported=True
+    )
+
+
+_PROMISED = {
+    "inputs_unchanged": "inputs_unchanged",
+    "outputs_unchanged": "repeatable",
+    "repeatable": "repeatable",
+    "dtype": "precision.dtype",
+}
+"""Check to the clause that it tests, without the operation's name."""
+
+SPOILING = (".inputs_unchanged", ".repeatable")
+"""Endings of clauses whose breach makes later numbers wrong."""
+
+_ALWAYS_SEEN = ".inputs_unchanged"
+"""Ending of the clause whose check sees every breach: inputs are looked at after each call."""
+
+_REFUSAL = ".rejects."
+
+
+def broken_by_check(wrong: Sequence[Result]) -> Mapping[str, list[Result]]:
+    """Map each clause to the wrong results of one operation that break it by their check alone, most results first."""
+    found: dict[str, list[Result]] = {}
+    for result in wrong:
+        clause = _clause_of(result)
+        if clause is not None:
+            found.setdefault(clause, []).append(result)
+    return dict(sorted(found.items(), key=lambda entry: -len(entry[1])))
+
+
+def not_excluded(mistakes: Sequence[Mistake], broken: Iterable[str]) -> list[Mistake]:
+    """Drop mistakes that a check would have caught and did not; `broken` are the clauses that checks found broken."""
+    return [mistake for mistake in mistakes if not mistake.clause.endswith(_ALWAYS_SEEN) or mistake.clause in broken]
+
+
+def _clause_of(result: Result) -> str | None:
+    check = result.verdict.check
+    if check == "rejects":
+        refusals = [clause for clause in result.case.clauses if _REFUSAL in clause]
+        return (refusals or list(result.case.clauses))[0]
+    return _known(result, _PROMISED[check]) if check in _PROMISED else None
+
+
+def _known(result: Result, name: str) -> str | None:
+    """Return a clause of the result's operation, or None where its page has none of that name."""
+    clause = f"{OPERATIONS[result.case.operation].short_name}.{name}"
+    return clause if clause in clauses() else None

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
 from attnspec.diagnosis import diagnose
-from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, name_of
+from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED
 from attnspec.gate.finding import HEADINGS
 from attnspec.reports.entries import diagnosis_lines
-from attnspec.reports.report_json import diagnosis_to_json
+from attnspec.reports.report import diagnosis_to_json
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from attnspec.diagnosis import Diagnosis
-    from attnspec.gate.baseline import Baseline, Entry, Key
-    from attnspec.gate.finding import Finding, Kind, Outcome, Weight
+    from attnspec.gate.baseline import Baseline
+    from attnspec.gate.finding import Finding, Outcome, Weight
     from attnspec.gate.group import Group
     from attnspec.reports.report import Report
 
 _SHOWN = 20
-_NAMED = 6
 _NEW_CASES_SHOWN = 200
 
 
@@ -34,7 +33,7 @@ class Section:
     `of_failures`: they are wrong results, of which the problems behind them say more than their names.
     """
 
-    kind: Kind
+    kind: str
     heading: str
     weight: Weight
     lines: tuple[str, ...]
@@ -91,94 +90,27 @@ def diagnosis_sentences(diagnosis: Sequence[Diagnosis]) -> tuple[str, ...]:
     return tuple(plain_text(line) for entry in diagnosis for line in diagnosis_lines(diagnosis_to_json(entry)))
 
 
-def suite_sentences(report: Report, baseline: Baseline | None) -> tuple[str, ...]:
-    """Return that the suite is another one than the baseline's, if it is."""
-    if baseline is None or report.suite_digest == baseline.suite_digest:
-        return ()
-    return (
-        f"The suite is another one than the baseline's: {report.suite_version} ({report.suite_digest[:12]}), "
-        f"was {plain_text(baseline.suite_version)} ({baseline.suite_digest[:12]}). New cases are judged by themselves "
-        "until --update-baseline takes them in.",
-    )
-
-
-def format_sentences(baseline: Baseline | None, path: str) -> tuple[str, ...]:
-    """Return that a baseline has the format before, and the command that would change it."""
-    if baseline is None or baseline.format == FORMAT:
-        return ()
-    unsupported = sum(entry.status == "unsupported" for entry in baseline.entries)
-    return (
-        f"The baseline {path} has format {baseline.format}, which lists what is unsupported one by one "
-        f"({counted(unsupported, 'entry', 'entries')}); --update-baseline writes format {FORMAT}, which has groups.",
-    )
-
-
-def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[str, ...]:
-    """Return sentences on an update: the file written, and all that it accepts from now on."""
-    before: Mapping[Key, Entry] = old.by_key if old is not None else {}
-    wrong_before = {key for key, entry in before.items() if entry.status != "unsupported"}
-    added = [entry for entry in new.entries if entry.key not in wrong_before]
-    failures = _changes(
-        added=len(added),
-        removed=len(wrong_before - new.by_key.keys()),
-        changed=sum(entry.key in wrong_before and before[entry.key].status != entry.status for entry in new.entries),
-    )
-    groups_before = {group.key: group for group in old.groups} if old is not None else {}
-    added_groups = [group for group in new.groups if group.key not in groups_before]
-    groups = _changes(
-        added=len(added_groups),
-        removed=len(groups_before.keys() - {group.key for group in new.groups}),
-        changed=sum(
-            group.key in groups_before and groups_before[group.key].count != group.count for group in new.groups
-        ),
-    )
-    reasons = [entry.reason for entry in new.entries] + [group.reason for group in new.groups]
-    unexplained = sum(reason in ("", NOT_EXPLAINED) for reason in reasons)
-    was = f" It had format {old.format} and has format {FORMAT} now." if old and old.format != FORMAT else ""
-    sentences = [
-        f"The baseline {path} is written: {counted(len(new.entries), 'known failure')}{failures}, "
-        f"{counted(len(new.groups), 'group')} of what is unsupported{groups}, {counted(new.graded, 'graded result')}."
-        + was
-        + (f" Say why beside the {unexplained} without a reason." if unexplained else "")
-    ]
-    if added:
-        sentences.append(f"New among the known failures: {_some([name_of(entry.key) for entry in added])}.")
-    if added_groups:
-        named = [f"{group.title} ({group.count})" for group in added_groups]
-        sentences.append(f"New groups: {_some(named, shown=_SHOWN)}.")
-    lost = [] if old is None else _answered_before(new, old)
-    if lost:
-        sentences.append(f"Not unsupported before, and unsupported now: {_some(lost)}.")
-    return tuple(sentences)
+def baseline_sentences(report: Report, baseline: Baseline, path: str) -> list[str]:
+    """Return that the suite is another one than the baseline's, or that the baseline has the format before."""
+    said: list[str] = []
+    if report.suite_digest != baseline.suite_digest:
+        said.append(
+            f"The suite is another one than the baseline's: {report.suite_version} ({report.suite_digest[:12]}), "
+            f"was {plain_text(baseline.suite_version)} ({baseline.suite_digest[:12]}). New cases are judged by "
+            "themselves until --update-baseline takes them in."
+        )
+    if baseline.format != FORMAT:
+        unsupported = sum(entry.status == "unsupported" for entry in baseline.entries)
+        said.append(
+            f"The baseline {path} has format {baseline.format}, which lists what is unsupported one by one "
+            f"({counted(unsupported, 'entry', 'entries')}); --update-baseline writes format {FORMAT}, which has groups."
+        )
+    return said
 
 
 def group_line(group: Group) -> str:
     """Return the number and names of results that a group covers, and the reason."""
     return f"{group.title}: {group.count} ({group.reason or NOT_EXPLAINED})"
-
-
-def _changes(*, added: int, removed: int, changed: int) -> str:
-    reported = ", ".join(
-        f"{count} {what}" for count, what in ((added, "added"), (removed, "removed"), (changed, "changed")) if count
-    )
-    return f" ({reported})" if reported else ""
-
-
-def _some(names: Sequence[str], *, shown: int = _NAMED) -> str:
-    """Return the first of many names, and how many follow."""
-    rest = len(names) - shown
-    return ", ".join(names[:shown]) + (f", and {rest} more" if rest > 0 else "")
-
-
-def _answered_before(new: Baseline, old: Baseline) -> list[str]:
-    """Return the names of the cases, in their dtypes, that were answered once and are not any more."""
-    if old.answered is None or new.answered is None:
-        return []
-    return [
-        name_of((case_id, dtype))
-        for dtype, ids in old.answered.items()
-        for case_id in sorted(ids & (new.cases.keys() - new.answered.get(dtype, frozenset())))
-    ]
 
 
 def _lines(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
 from attnspec.reports.entries import diagnosis_lines, points_at
 from attnspec.reports.failures import failure_of
-from attnspec.reports.report_json import diagnosis_to_json, result_to_json
+from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from attnspec.gate import Finding
+    from attnspec.gate.finding import Finding
     from attnspec.runner import Result
 
 _WIDTH = 80
@@ -83,12 +83,15 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
     wrong = Counter(result.case.operation for result in results if result.is_wrong)
     lines: list[str] = []
     for operation, count in wrong.items():
-        lines.append(f"{operation}: {wording.went_wrong(count)}")
+        lines.append(f"{operation}: {count} went wrong")
         sentences = _alike([result for result in results if result.is_wrong and result.case.operation == operation])
         sentences += [line for entry in diagnoses if entry["operation"] == operation for line in diagnosis_lines(entry)]
         lines += [f"  {line}" for line in wrapped(sentences, indent=2)]
     named = [*filter(None, map(points_at, diagnoses))]
-    return [*lines, *(wrapped([wording.explain(named[0])]) if named else ())]
+    if named:
+        more = f"`attnspec explain {named[0]}` says more; so it does for the id of any clause, case or erratum."
+        lines += wrapped([more])
+    return lines
 
 
 def _diagnosed(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from attnspec.pytest_plugin.tracebacks import in_words, of_the_user
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
-    from attnspec.gate import Finding
+    from attnspec.gate.finding import Finding
     from attnspec.pytest_plugin.validating import Validating
     from attnspec.runner import Result
 

@@ -14,7 +14,8 @@ from attnspec.base.plain_text import plain_text
 from attnspec.cases import load_suite, read_index
 from attnspec.cases.releases import read_retired
 from attnspec.contract.dtypes import ANY
-from attnspec.gate import HeldAgainst, read_baseline
+from attnspec.gate.single_results import BesideBaseline
+from attnspec.gate.storing import read_baseline
 from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from attnspec.cases import Case, Suite
-    from attnspec.gate import Finding
+    from attnspec.gate.finding import Finding
     from attnspec.runner import Result
     from attnspec.targets import Declaration, Implementation
 
@@ -55,7 +56,7 @@ class Validating:
         seen: Seen,
         dtypes: Sequence[str],
         conventions: Mapping[str, str],
-        baseline: HeldAgainst | None,
+        baseline: BesideBaseline | None,
     ) -> None:
         self._suite = suite
         self._implementation = implementation
@@ -83,7 +84,7 @@ class Validating:
         implementation = open_target(_target(options), nearest=(partial(Watched, seen=seen),))
         try:
             offered = offered_part(suite, implementation.declaration.operations)
-            held = None if baseline is None else HeldAgainst(baseline, implementation.declaration, conventions)
+            held = None if baseline is None else BesideBaseline(baseline, implementation.declaration, conventions)
         except BaseException:
             implementation.close()
             raise

@@ -10,7 +10,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import WRONG
 from attnspec.reports import wording
-from attnspec.reports.invocation import command_words
+from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,35 +79,37 @@ def step_sentence(result: Mapping[str, Any]) -> str | None:
 
 def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
-    operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
     facts, attended, undeclared = diagnosis["facts"], diagnosis["attended"], diagnosis.get("undeclared")
     measured = [wording.measured(law["sentence"], law["confirmed"]) for law in diagnosis.get("laws", ())]
+    would_pass = [] if undeclared is None else [wording.would_pass(undeclared)]
     if not diagnosis["sentence"]:
-        partly = [wording.partly_explained(entry) for entry in _partial_explanations(diagnosis)]
-        return [*without_a_name(diagnosis), *measured, *_would_pass(undeclared), *partly, *facts, *attended]
+        partly = [_partly_explained(entry) for entry in diagnosis.get("candidates", ())[:_PARTIAL_EXPLANATIONS]]
+        return [*without_a_name(diagnosis), *measured, *would_pass, *partly, *facts, *attended]
+    share = wording.share(diagnosis["operation"], diagnosis["explains"], diagnosis["of"])
+    how = f"(this mistake, {diagnosis['mistake']}, reproduces {share})"
     lines = [
-        wording.known_mistake(
-            diagnosis["sentence"], diagnosis["mistake"], operation, explains, of, diagnosis.get("certainty", "it is")
-        ),
+        f"{wording.how_sure(diagnosis.get('certainty', 'it is'))}{diagnosis['sentence']} {how}",
         wording.broken_clause(diagnosis["clause"]),
     ]
     if diagnosis["remedy"]:
         lines.append(wording.what_to_do(diagnosis["remedy"]))
-    lines += _would_pass(undeclared)
+    lines += would_pass
     if diagnosis["erratum"] is not None:
         lines.append(wording.same_erratum(diagnosis["erratum"]))
-    if diagnosis.get("same"):
-        lines.append(wording.not_distinguished(diagnosis["same"]))
+    if same := diagnosis.get("same"):
+        breaks = "breaks" if len(same) == 1 else "break"
+        lines.append(f"These results do not distinguish it from {', '.join(same)}, which {breaks} the same clause.")
     return [*lines, *measured, *attended, *facts]
 
 
-def _would_pass(undeclared: Mapping[str, Any] | None) -> list[str]:
-    return [] if undeclared is None else [wording.would_pass(undeclared)]
-
-
-def _partial_explanations(diagnosis: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the mistakes that give some of the numbers, though none accounts for all."""
-    return diagnosis.get("candidates", ())[:_PARTIAL_EXPLANATIONS]
+def _partly_explained(candidate: Mapping[str, Any]) -> str:
+    """Return a mistake that gives some of the numbers, with how many of the failures looked at."""
+    failing = candidate["reproduced"] + candidate["opposed"] + candidate["elsewhere"]
+    but = ", but would break cases that pass" if candidate["contradicted"] else ""
+    return (
+        f"{candidate['sentence']} (alone, this mistake, {candidate['mistake']}, gives the numbers of "
+        f"{candidate['reproduced']} of the {failing} failures looked at{but})"
+    )
 
 
 def points_at(diagnosis: Mapping[str, Any]) -> str | None:
@@ -119,13 +121,17 @@ def points_at(diagnosis: Mapping[str, Any]) -> str | None:
 
 def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return sentences on failures that no known mistake explains: the clause of a check, or the suspects."""
-    operation, explains, of = diagnosis["operation"], diagnosis["explains"], diagnosis["of"]
+    operation, explains = diagnosis["operation"], diagnosis["explains"]
+    share = wording.share(operation, explains, diagnosis["of"])
     if diagnosis["clause"] is not None:
-        return [wording.broken_by_check(diagnosis["clause"], operation, explains, of)]
+        return [f"In {share}, what breaks is {wording.clause_in_words(diagnosis['clause'])}"]
     reported = [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
     if not reported:
-        return [wording.no_known_mistake(operation, explains, of)]
-    return wording.suspected(reported, operation, explains)
+        return [f"No known mistake explains {share}."]
+    first, *others = map(wording.clause_in_words, reported)
+    failures = f"{wording.counted(explains, 'failure')} of {operation}, which no known mistake explains"
+    broken = "One of these is broken" if others else "Most likely, this is broken"
+    return [f"{broken}: {first} ({failures})", *(f"Or {other}" for other in others)]
 
 
 def diagnosis_of(document: Mapping[str, Any], operation: str) -> list[str]:
@@ -152,3 +158,24 @@ def reproduction(document: Mapping[str, Any], case: str, dtype: str) -> str:
     of_dtype = [] if dtype == ANY else ["--dtype", dtype]
     words = [*command, "--select", case, *of_dtype, *options]
     return shlex.join(plain_text(word, longest=_LONGEST_WORD) for word in words)
+
+
+def command_words(document: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the words that validate a report.json's implementation again, neither quoted nor made harmless.
+
+    The first list precedes the words that select a case (command and target), the second follows them (options).
+    """
+    implementation, invocation = document["implementation"], document["invocation"]
+    if invocation.get("export"):
+        kept = [(name, invocation[name]) for name in ("answers", "golden") if invocation[name] is not None]
+        return ["attnspec", "grade", implementation["adapter"]], [word for k, v in kept for word in (f"--{k}", v)]
+    target = [*(["--command"] if invocation["command"] else []), implementation["adapter"]]
+    # Texts and numbers stand as they are; the others have forms of their own.
+    names = (*invocation_fields(Target()), "golden")
+    values = {name: invocation.get(name) for name in names if name not in ("command", "isolate", "rename")}
+    given = [(name, str(value)) for name, value in values.items() if value is not None]
+    given += [("without", word) for word in implementation.get("without", ())]
+    given += [("rename", f"{own}={argument}") for own, argument in invocation["rename"].items()]
+    given += [("convention", f"{name}={choice}") for name, choice in implementation["conventions"].items()]
+    options = [word for name, value in given for word in (f"--{name}", value)]
+    return ["attnspec", "validate", *target], [*options, *(["--isolate"] if invocation["isolate"] else [])]

@@ -56,9 +56,7 @@ def failure_of(results: Sequence[Mapping[str, Any]]) -> Failure:
         message=message,
         ending=wording.ending(message, first["under"]),
         step=step_sentence(first),
-        worst=None
-        if worst is None
-        else wording.worst_element(worst["output"], worst["index"], {name: worst[name] for name in _OF_THE_WORST}),
+        worst=None if worst is None else _worst_element(worst),
         under=first["under"],
         clauses=tuple(first["clauses"]),
         errata=tuple(first["errata"]) if first["status"] == "fail" else (),
@@ -72,7 +70,8 @@ def reported(results: Sequence[Mapping[str, Any]]) -> Failures:
     """
     by_case = [result for result in results if result["status"] == "fail"]
     together: list[Failure] = []
-    for alike in _grouped((result for result in results if result["status"] != "fail"), _words):
+    others = [result for result in results if result["status"] != "fail"]
+    for alike in _grouped(others, lambda result: (result["status"], result["message"], result["under"])):
         if len({result["case"] for result in alike}) >= _MANY:
             together.append(failure_of(alike))
         else:
@@ -80,12 +79,10 @@ def reported(results: Sequence[Mapping[str, Any]]) -> Failures:
     return Failures([failure_of(of_case) for of_case in _grouped(by_case, lambda result: result["case"])], together)
 
 
-_OF_THE_WORST = ("expected", "got", "error", "tolerance", "ratio")
-
-
-def _words(result: Mapping[str, Any]) -> tuple[str, str, str | None]:
-    """Return the words in which a result without numbers ended."""
-    return result["status"], result["message"], result["under"]
+def _worst_element(worst: Mapping[str, Any]) -> str:
+    numbers = {name: worst[name] for name in ("expected", "got", "error", "tolerance", "ratio")}
+    reported = (f"{name} {value if isinstance(value, str) else f'{value:.9g}'}" for name, value in numbers.items())
+    return f"Worst element {worst['output']}[{', '.join(map(str, worst['index']))}]: {', '.join(reported)}"
 
 
 def _grouped(

@@ -1,7 +1,7 @@
 """JUnit XML, as Jenkins, GitLab and their like read it: a testsuite a profile, a testcase a (case, dtype).
 
 Jenkins groups by `classname`, of which the part before the last dot is the package; GitLab calls the `classname` the
-suite, and tells tests apart by it and by `name`. Hence the implementation and the profile are in the `classname`, and
+suite, and distinguishes tests by it and by `name`. Hence the implementation and the profile are in the `classname`, and
 the dtype is in the `name`, as pytest writes a parameter. A wrong answer is a `failure`; no answer, for whatever reason,
 is an `error`; what is not offered is `skipped`. Elements and attributes are those of the schema junit-10.xsd of
 Jenkins' xunit plugin; since some readers show attributes and others the text, a message is in both.
@@ -22,7 +22,6 @@ from attnspec.reports.failures import failure_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.reports.failures import Failure
 
 _LONGEST_MESSAGE = 300
 
@@ -100,13 +99,9 @@ def _add_outcome(
         return
     tag, kind = ("failure", result["check"]) if result["status"] == "fail" else ("error", result["status"])
     outcome = Xml.SubElement(case, tag, {"type": kind, "message": said})
-    lines = [plain_text(failure.message), *diagnosis, *map(plain_text, _facts(failure))]
-    again = wording.run_again(reproduction(document, result["case"], result["dtype"]))
+    under = None if failure.under is None else f"Graded under {failure.under}"
+    facts = [line for line in (failure.step, failure.worst, under) if line is not None]
+    facts += [f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses]
+    lines = [plain_text(failure.message), *diagnosis, *map(plain_text, facts)]
+    again = f"Run it again: {reproduction(document, result['case'], result['dtype'])}"
     outcome.text = "\n".join([*lines, again])
-
-
-def _facts(failure: Failure) -> list[str]:
-    """Return the facts of a wrong result beside its message, line by line."""
-    under = None if failure.under is None else wording.graded_under(failure.under)
-    lines = [line for line in (failure.step, failure.worst, under) if line is not None]
-    return [*lines, *(f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses)]

@@ -119,7 +119,7 @@ def _diagnosis(document: Mapping[str, Any]) -> list[str]:
     """Return the diagnosis of the failures, an operation at a time."""
     lines: list[str] = []
     for operation, results in by_operation(wrong_results(document)).items():
-        lines += [f"**{prose(operation)}**: {wording.went_wrong(len(results))}", ""]
+        lines += [f"**{prose(operation)}**: {len(results)} went wrong", ""]
         sentences = diagnosis_of(document, operation)
         if not any(points_at(entry) for entry in document["diagnosis"] if entry["operation"] == operation):
             sentences += suspicions(document, operation)
@@ -140,7 +140,7 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
         "",
         "</details>",
         "",
-        wording.RUN_THE_FIRST_AGAIN,
+        "To run the first one again:",
         "",
         *_fenced(reproduction(document, first.cases[0], first.dtypes[0])),
         "",
@@ -204,7 +204,7 @@ def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
         room -= len(line) + 1
         last = position == len(lines) - 1
         if room < (0 if last else 100):
-            return [*shown, "", wording.more(len(lines) - position, what, held_by="report.json")]
+            return [*shown, "", wording.more(len(lines) - position, what, whole_in="report.json")]
         shown.append(line)
     return shown
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.replacing import check_replaceable, replace_file
 from attnspec.cases import canonical_json
+from attnspec.reports.entries import clauses_graded
 from attnspec.reports.report import report_to_json
+from attnspec.reports.wording import short_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Suite
     from attnspec.reports.report import Report
+
 
 BADGE = "badge.json"
 """Ending of a badge's file name; every other ``.json`` is a report.json."""
@@ -66,7 +70,6 @@ def _report_json(document: Mapping[str, Any], _: Suite | None) -> str:
 
 
 def _badge(document: Mapping[str, Any], _: Suite | None) -> str:
-    from attnspec.reports.formats.badge import badge
 
     return badge(document)
 
@@ -96,3 +99,13 @@ _FORMATS: Mapping[str, Callable[[Mapping[str, Any], Suite | None], str]] = {
     ".md": _markdown,
     ".html": _html,
 }
+
+_COLOURS = {"conforms": "brightgreen", "conforms in part": "yellowgreen", "does not conform": "red"}
+
+
+def badge(document: Mapping[str, Any]) -> str:
+    """Return a report.json as the JSON of an endpoint badge."""
+    summary = document["summary"]
+    said = short_verdict(summary["conformance"], summary["statuses"], clauses_graded(summary))
+    shown = {"schemaVersion": 1, "label": "attnspec", "message": said, "color": _COLOURS[summary["conformance"]]}
+    return json.dumps(shown) + "\n"
