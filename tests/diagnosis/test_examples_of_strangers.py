@@ -345,7 +345,7 @@ def test_two_mistakes_are_told_each_with_its_cases():
     assert list(told) == ["sdpa.window.left", "sdpa.softcap.definition"]
     assert all(entry.certainty == "it is" for entry in entries)
     assert sum(entry.explains for entry in entries) <= entries[0].of
-    assert "softcap" in told["sdpa.softcap.definition"].first_case
+    assert "softcap" in told["sdpa.softcap.definition"].failures[0][0]
 
 
 class ScaleAndSoftcap(DividedByTheWidth):

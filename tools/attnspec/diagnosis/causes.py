@@ -18,7 +18,6 @@ from attnspec_mistakes.kill_matrix import was_tried
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.diagnosis.evidence import Evidence
     from attnspec.diagnosis.undeclared import GradedAnew, Undeclared
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
@@ -124,7 +123,10 @@ def _cause(
         for entry in observed.all(remaining)
         if (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches
     ]
-    groups = tuple(map(tuple, _by_clause(tied(candidates)).values()))[:_MOST_CAUSES]
+    of_clause: dict[str, list[Candidate]] = {}
+    for candidate in tied(candidates):
+        of_clause.setdefault(candidate.mistake.clause, []).append(candidate)
+    groups = tuple(map(tuple, of_clause.values()))[:_MOST_CAUSES]
     if anew is None:
         return Cause(groups, None, tuple(reproduced), is_sure=True)
     shared = {id(result) for result in reproduced} & {id(result) for result in anew.passes}
@@ -136,14 +138,6 @@ def _cause(
     return Cause(groups, None, tuple(reproduced), is_sure=True)
 
 
-def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
-    """Group mistakes that nothing distinguishes by the clause that they break."""
-    groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(candidate.mistake.clause, []).append(candidate)
-    return groups
-
-
 def _settled(
     causes: Sequence[Cause],
     remaining: Sequence[Result],
@@ -153,8 +147,13 @@ def _settled(
     """Put failures in which several causes meet down to them, and mark the causes that nothing speaks against."""
     known = list(causes)
     while True:
-        rest, against, elsewhere = _weighed(known, [*remaining, *_freed(causes, known)], observed)
-        refuted = [cause for cause in known if _is_refuted(cause, against)]
+        freed = [result for cause in causes if cause not in known for result in cause.explained]
+        rest, against, elsewhere = _weighed(known, [*remaining, *freed], observed)
+        refuted = [
+            cause
+            for cause in known
+            if cause.groups and against[cause.groups[0][0].mistake.id] > _MOST_AGAINST * len(cause.explained)
+        ]
         if not refuted:
             break
         known.remove(max(refuted, key=lambda cause: against[cause.groups[0][0].mistake.id] / len(cause.explained)))
@@ -162,15 +161,6 @@ def _settled(
     settled = tuple(_with_certainty(cause, against, elsewhere) for cause in known)
     weighed = {candidate.mistake.id: candidate for candidate in reversed(candidates)}
     return Explained(settled, tuple(rest), tuple(reversed(weighed.values())))
-
-
-def _freed(causes: Sequence[Cause], known: Sequence[Cause]) -> list[Result]:
-    """Return the failures that refuted causes had explained."""
-    return [result for cause in causes if cause not in known for result in cause.explained]
-
-
-def _is_refuted(cause: Cause, against: Mapping[str, int]) -> bool:
-    return bool(cause.groups) and against[cause.groups[0][0].mistake.id] > _MOST_AGAINST * len(cause.explained)
 
 
 def _weighed(
@@ -191,18 +181,18 @@ def _weighed(
             if (agreement := decided(entry, mistake, whole=False)) is not None
         }
         acting = [mistake for mistake, agreement in agreements.items() if agreement.acts]
-        if len(acting) > 1 or _by_nan_alone(entry, first):
+        # Where a mistake acts in a run and NaN on one side hides all else, nothing more can be seen.
+        if len(acting) > 1 or any(
+            (agreement := entry.agreement(mistake, whole=False)) is not None
+            and agreement.acts
+            and not agreement.decided
+            for mistake in first
+        ):
             continue
         rest.append(entry.result)
         for mistake in agreements:
             (against if mistake in acting else elsewhere)[mistake] += 1
     return rest, against, elsewhere
-
-
-def _by_nan_alone(entry: Evidence, mistakes: Sequence[Mistake]) -> bool:
-    """Return whether a mistake acts in a run and NaN on one side hides all else."""
-    agreements = [entry.agreement(mistake, whole=False) for mistake in mistakes]
-    return any(agreement is not None and agreement.acts and not agreement.decided for agreement in agreements)
 
 
 def _with_certainty(cause: Cause, against: Mapping[str, int], elsewhere: Mapping[str, int]) -> Cause:

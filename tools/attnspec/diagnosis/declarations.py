@@ -69,44 +69,31 @@ class _Offer:
     covers: frozenset[int]
     gives_up: int = 0
 
-    @property
-    def is_for_some(self) -> bool:
-        """Whether it is a convention for one dtype or capability alone."""
-        return "@" in self.word
-
 
 def could_be_declared(results: Sequence[Result]) -> Declarations | None:
     """Return declarations under which most failures of a run would be none; None where something else is wrong."""
     search = _Search(results)
     of = len(search.wrong)
-    if search.in_reach() < _WORTH_SAYING * of:
+    if search.concerned() < _WORTH_SAYING * of:
         return None
     # An offer that gives up more than it covers, or holds of some cases alone, is for failures without another account.
-    while search.take(lambda offer, gain: gain > offer.gives_up and not offer.is_for_some):
-        pass
-    while search.take(lambda offer, _: not offer.is_for_some):
-        pass
-    while search.take(lambda _offer, _gain: True):
-        pass
+    for is_worth_it, is_for_all in ((True, True), (False, True), (False, False)):
+        while search.take(is_worth_it=is_worth_it, is_for_all=is_for_all):
+            pass
     fewer = of - len(search.wrong)
     if not search.taken or fewer < _WORTH_SAYING * of:
         return None
-    kept = _needed_ones(search.taken)
+    kept = [*search.taken]
+    for offer in search.taken:
+        # Later offers may have made it superfluous.
+        if offer.covers <= frozenset[int]().union(*(other.covers for other in kept if other is not offer)):
+            kept.remove(offer)
     return Declarations(
         without=tuple(offer.word for offer in kept if offer.choice is None),
         conventions={offer.word: offer.choice for offer in kept if offer.choice is not None},
         fewer=fewer,
         of=of,
     )
-
-
-def _needed_ones(taken: Sequence[_Offer]) -> list[_Offer]:
-    """Leave out offers that later ones made superfluous."""
-    kept = [*taken]
-    for offer in taken:
-        if offer.covers <= frozenset[int]().union(*(other.covers for other in kept if other is not offer)):
-            kept.remove(offer)
-    return kept
 
 
 class _Search:
@@ -125,7 +112,7 @@ class _Search:
             if (covers := frozenset(id(result) for result in self.wrong if self._needing(word)(result)))
         ]
 
-    def in_reach(self) -> int:
+    def concerned(self) -> int:
         """Return the most failures that a declaration may concern; the rest is wrong for other reasons."""
         standing = [offer.covers for offer in self._capabilities if self._stands_out(offer)]
         covered = frozenset[int]().union(*standing)
@@ -133,8 +120,11 @@ class _Search:
         left = [result for result in self.wrong if id(result) not in covered | concerned]
         return len(self.wrong) - (0 if self._conventions(left[:_TRIED_FIRST]) else len(left))
 
-    def take(self, may_be_taken: Callable[[_Offer, int], bool]) -> bool:
-        """Take the best offer; False where `may_be_taken` (offer, failures left that it covers) allows none."""
+    def take(self, *, is_worth_it: bool, is_for_all: bool) -> bool:
+        """Take the best offer, if there is one that covers failures left.
+
+        `is_worth_it`: only one that covers more than it gives up; `is_for_all`: none for one dtype or capability alone.
+        """
         left = {id(result) for result in self.wrong}
         # Grading anew under conventions costs most of the time, and stays the same until something is taken.
         if self._offers is None:
@@ -143,7 +133,9 @@ class _Search:
         standing = [
             (gain - offer.gives_up, offer)
             for gain, offer in gains
-            if gain and may_be_taken(offer, gain) and (offer.choice is not None or self._stands_out(offer))
+            if gain > (offer.gives_up if is_worth_it else 0)
+            and not (is_for_all and "@" in offer.word)
+            and (offer.choice is not None or self._stands_out(offer))
         ]
         if not standing:
             return False

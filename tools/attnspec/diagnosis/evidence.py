@@ -1,4 +1,4 @@
-"""Evidence of one run: outputs that came back, ready to be compared with the outputs of a mistake.
+"""Evidence of one run: the outputs that came back, compared with those of a mistake of the catalogue.
 
 Numbers agree when they lie as close as two computations of the same thing do: within a few times the tolerance of the
 case, or within a few dozen roundings of the largest number of their row, since the tolerance knows the right
@@ -7,8 +7,8 @@ computation only and a wrong one has errors of its own size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,6 +20,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
 from attnspec.contract.layout import name_of
+from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
 from attnspec.runner import in_memory_orders, own_attributes
 from attnspec.targets.calling import read_returned
@@ -81,18 +82,18 @@ class _Compared(NamedTuple):
 class Likeness(NamedTuple):
     """Likeness of a mistake and a run over wrong elements, from 0 to 1, each a mean over expected outputs.
 
-    `places`: elements wrong in both over elements wrong in either; a mean, for few numbers may say as much as many.
+    `elements`: those wrong in both over elements wrong in either; a mean, for few numbers may say as much as many.
     `numbers`: elements wrong in both with the same number over elements wrong in the run.
     """
 
-    places: float
+    elements: float
     numbers: float
 
 
 Value = TypeVar("Value")
 
 
-class _ByOutput(dict[str, Value]):
+class _Kept(dict[str, Value]):
     """Cache by output, filled on first access: most questions are about one output alone."""
 
     def __init__(self, find: Callable[[str], Value]) -> None:
@@ -105,17 +106,18 @@ class _ByOutput(dict[str, Value]):
         return found
 
 
-@dataclass(frozen=True)
+def _by_output(find: Callable[[Evidence, str], Value]) -> cached_property[Mapping[str, Value]]:
+    """Make a method of one output a property: the mapping of output names to its values, each computed once."""
+    return cached_property(lambda evidence: _Kept(partial(find, evidence)))
+
+
 class Evidence:
     """Evidence of one run that was graded on its values; its result has outputs."""
 
-    result: Result
-    _agreements: dict[tuple[str, bool], Agreement | None] = field(
-        init=False, default_factory=dict[tuple[str, bool], "Agreement | None"], repr=False, compare=False
-    )
-    _computed: dict[str, Mapping[str, NDArray[Any]] | None] = field(
-        init=False, default_factory=dict[str, "Mapping[str, NDArray[Any]] | None"], repr=False, compare=False
-    )
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self._agreements: dict[tuple[str, bool], Agreement | None] = {}
+        self._computed: dict[str, Mapping[str, NDArray[Any]] | None] = {}
 
     @property
     def fails(self) -> bool:
@@ -139,20 +141,14 @@ class Evidence:
         found = {name: self._wrong[name] for name in self.given}
         return {name: elements for name, elements in found.items() if elements is not None}
 
-    @cached_property
-    def _wrong(self) -> Mapping[str, NDArray[np.bool_] | None]:
-        return _ByOutput(self._wrong_in)
-
-    def _wrong_in(self, name: str) -> NDArray[np.bool_] | None:
+    @_by_output
+    def _wrong(self, name: str) -> NDArray[np.bool_] | None:
         expected = self._expected_output(name)
-        return None if expected is None else ~(self._meets(self.given[name], expected, name) | self._unspecified(name))
+        return None if expected is None else ~(self._meets(self.given[name], expected, name) | self._open[name][0])
 
-    @cached_property
-    def _slack(self) -> Mapping[str, NDArray[Any]]:
-        """Output name to the distance that two computations of the same wrong thing may have, element by element."""
-        return _ByOutput(self._slack_of)
-
-    def _slack_of(self, name: str) -> NDArray[Any]:
+    @_by_output
+    def _slack(self, name: str) -> NDArray[Any]:
+        """Return the distance that two computations of the same wrong thing may have, element by element."""
         half, inside = self.result.dtype in HALF_PRECISION, self.result.run.conventions.inner_dtype
         precision = precision_of(self.result.dtype, inside=inside)
         roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
@@ -191,7 +187,7 @@ class Evidence:
 
     def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement | None:
         computed = self.computed(mistake)
-        if computed is None or self._wrong_by_convention_alone:
+        if computed is None or (self.fails and not any(map(self._matters, self.given))):
             return None
         apart = self.result.run.family.empty(self.result.run.operation.name, computed)
         names = [name for name in computed if name in (self.given if whole else self.essential)]
@@ -212,7 +208,7 @@ class Evidence:
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
         # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
-        return Agreement(False, False, np.inf, decided=bool(wrong or broken or self._is_finite), acts=acts)
+        return Agreement(False, False, np.inf, decided=bool(wrong or broken or is_finite(self.result)), acts=acts)
 
     def computed(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
         """Return a mistake's outputs under the declared conventions, in float64; None if not computable."""
@@ -236,13 +232,13 @@ class Evidence:
             return None
         computed = self.computed(mistake) or {}
         alike = [self._likeness_in(name, computed.get(name)) for name in self.required]
-        places = [entry.places for entry in alike if entry is not None]
+        elements = [entry.elements for entry in alike if entry is not None]
         numbers = [
             entry.numbers
             for name, entry in zip(self.required, alike, strict=True)
             if entry is not None and ((wrong := self._wrong[name]) is None or wrong.any())
         ]
-        return Likeness(sum(places) / len(places), sum(numbers) / len(numbers))
+        return Likeness(sum(elements) / len(elements), sum(numbers) / len(numbers))
 
     def _likeness_in(self, name: str, computed: NDArray[Any] | None) -> Likeness | None:
         """Return how alike a mistake is in one output; None where that is right in both."""
@@ -256,17 +252,12 @@ class Evidence:
                 both and computed.shape == self.given[name].shape and bool((self._distances(name, computed) <= 1).all())
             )
             return Likeness(float(both), float(same))
-        theirs = ~(self._meets(computed, golden, name) | self._unspecified(name))
+        theirs = ~(self._meets(computed, golden, name) | self._open[name][0])
         either = int((ours | theirs).sum())
         if not either:
             return None
         equal = ours & theirs & (self._distances(name, computed) <= 1)
         return Likeness(float((ours & theirs).sum()) / either, float(equal.sum()) / max(int(ours.sum()), 1))
-
-    @cached_property
-    def _wrong_by_convention_alone(self) -> bool:
-        """Return whether a declared convention decides every wrong element otherwise than the catalogue."""
-        return self.fails and not any(self._matters(name) for name in self.given)
 
     def _wrong_in_the_catalogue(self, name: str) -> NDArray[np.bool_]:
         """Return the wrong elements that no convention decides otherwise than the catalogue does."""
@@ -302,7 +293,7 @@ class Evidence:
             numbers &= ~apart
         right = ~wrong & ~unknown
         # NaN that comes from finite inputs would be seen.
-        broken = right & ~near & (~one_sided | of_computed if self._is_finite else ~one_sided)
+        broken = right & ~near & (~one_sided | of_computed if is_finite(self.result) else ~one_sided)
         if self.fails:
             broken &= ~apart
         elif empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
@@ -318,10 +309,6 @@ class Evidence:
             error=float(distances[numbers].max(initial=0.0)),
             fails_too=meets is None or bool((wrong & ~meets).any()),
         )
-
-    @property
-    def _is_finite(self) -> bool:
-        return self.result.case.profile not in self.result.run.family.nonfinite_profiles
 
     def _apart(self, name: str) -> NDArray[np.bool_]:
         """Return the elements of rows that a convention decides."""
@@ -353,40 +340,28 @@ class Evidence:
     def _expected_output(self, name: str) -> NDArray[Any] | None:
         """Return the expected output, where it has the shape of the one that came back."""
         expected = self._expected
-        expected_output = None if expected is None else expected.outputs.get(name)
-        return (
-            expected_output if expected_output is not None and expected_output.shape == self.given[name].shape else None
-        )
+        output = None if expected is None else expected.outputs.get(name)
+        return output if output is not None and output.shape == self.given[name].shape else None
 
     def _tolerance(self, name: str) -> NDArray[Any]:
         run = self.result.run
         assert run.bound is not None
         return run.bound.of(name, run.place).error
 
-    def _unspecified(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements for which nothing is expected."""
-        return self._open[name][0]
-
     def _left_open(self, name: str) -> NDArray[np.bool_]:
         """Return the elements for which nothing is expected, or a declared convention asks something else."""
         return self._open[name][1]
 
-    @cached_property
-    def _open(self) -> Mapping[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        return _ByOutput(self._elements_left_open)
-
-    @cached_property
-    def _in_interval(self) -> Mapping[str, InInterval | None]:
-        """Output name to the elements that are held to their interval alone."""
-        return _ByOutput(self._in_interval_of)
-
-    def _in_interval_of(self, name: str) -> InInterval | None:
+    @_by_output
+    def _in_interval(self, name: str) -> InInterval | None:
+        """Return the elements that are bounded by an interval alone."""
         run, expected = self.result.run, self._expected
         if run.bound is None or expected is None or self._expected_output(name) is None:
             return None
         return in_interval(run, expected, name, run.place)
 
-    def _elements_left_open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    @_by_output
+    def _open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the elements with nothing expected, and those with the ones of a declared convention added."""
         run, expected, expected_output = self.result.run, self._expected, self._expected_output(name)
         unspecified = np.zeros(self.given[name].shape, dtype=np.bool_)

@@ -218,12 +218,8 @@ def common_features(
 
 def _rarest(choices: Iterable[tuple[str, ...]], found: Sequence[frozenset[str]]) -> tuple[tuple[str, ...], int] | None:
     """Return the features that the fewest cases have together, and the number of these cases."""
-    counted = [(phrases, _count(phrases, found)) for phrases in choices]
+    counted = [(phrases, sum(of_case.issuperset(phrases) for of_case in found)) for phrases in choices]
     return min(counted, key=lambda entry: entry[1], default=None)
-
-
-def _count(phrases: tuple[str, ...], found: Iterable[frozenset[str]]) -> int:
-    return sum(all(phrase in of_case for phrase in phrases) for of_case in found)
 
 
 _CASES_EXAMINED = 60

@@ -1,7 +1,7 @@
 """Ranking of the catalogue's mistakes by how well they reproduce the outputs that came back.
 
-First a few failing runs are held against every mistake. The best ones then have to reproduce many more failures, and to
-agree with what passed, above all with the passing cases that they would break.
+First a few failing runs are compared with every mistake. The best ones then have to reproduce many more failures, and
+to agree with what passed, above all with the passing cases that they would break.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_ca
 from attnspec.diagnosis.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from attnspec.diagnosis.evidence import Agreement
     from attnspec.runner import Result
@@ -29,7 +29,7 @@ WORTH_TELLING = 0.2
 
 FEWEST_CASES = 8
 """Cases that NaN alone, which is no number, needs to speak for a mistake; and that must be seen before a convention
-stands for a clause: one failing case names nothing that others were not asked about."""
+stands for a clause: one failing case names nothing on which others were not run."""
 
 _MOST_OPPOSED = 0.5
 """Failures that a mistake would make wrong in another way, for each one that it reproduces: two mistakes in one run
@@ -132,8 +132,11 @@ def _standing(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
 
 def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that reproduce most of a few failures."""
-    counts: Mapping[str, int] = {
-        mistake.id: sum(_matches(entry.agreement(mistake, whole=False)) for entry in evidence) for mistake in mistakes
+    counts = {
+        mistake.id: sum(
+            (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches for entry in evidence
+        )
+        for mistake in mistakes
     }
     best = sorted((mistake for mistake in mistakes if counts[mistake.id]), key=lambda mistake: -counts[mistake.id])
     return best[:_FINALISTS]
@@ -161,7 +164,3 @@ def decided(evidence: Evidence, mistake: Mistake, *, whole: bool = True) -> Agre
     """Return how well a mistake reproduces a run, or None where that cannot be decided."""
     agreement = evidence.agreement(mistake, whole=whole)
     return agreement if agreement is not None and agreement.decided else None
-
-
-def _matches(agreement: Agreement | None) -> bool:
-    return agreement is not None and agreement.matches
