@@ -24,7 +24,7 @@ def mistaken(case_id, mistake):
     return answer(case_id, output=output)
 
 
-def test_a_probe_tells_by_its_output_alone():
+def test_a_probe_shows_by_its_output_alone():
     said = attended_in_words(*mistaken("causal/square_probe", "sdpa.causal_one_ahead"))
     assert said == (
         "In causal/square_probe, query 0 attended keys 0-1; it should have attended 0; "
@@ -39,7 +39,7 @@ def test_no_key_and_the_future():
     assert "query 0 attended keys 1-4; it should have attended 0;" in said
 
 
-def test_heads_and_batch_entries_are_told_where_not_all_are_wrong():
+def test_heads_and_batch_entries_are_reported_where_not_all_are_wrong():
     case = load_suite(select=("varlen/key_lengths_probe",)).cases["varlen/key_lengths_probe"]
     output = case.golden("float64")["output"].copy()
     output[1, 0, 2] = [0.2] * 5
@@ -48,7 +48,7 @@ def test_heads_and_batch_entries_are_told_where_not_all_are_wrong():
     assert said == f"In {case.id}, query 2 attended keys 0-4; it should have attended {expected} (batch 1)."
 
 
-def test_a_mask_tells_of_itself():
+def test_a_mask_shows_by_itself():
     said = attended_in_words(*answer("layout/causal_mask_square", output=np.ones((5, 5), bool)))
     assert said.startswith("In layout/causal_mask_square, query 0 attended keys 0-4; it should have attended 0;")
     said = attended_in_words(*answer("layout/causal_mask_square_additive", output=np.zeros((5, 5))))
@@ -56,7 +56,7 @@ def test_a_mask_tells_of_itself():
 
 
 @pytest.mark.parametrize("case_id", ["causal/square_probe", "causal/square"])
-def test_the_right_keys_are_nothing_to_tell(case_id):
+def test_the_right_keys_are_nothing_to_report(case_id):
     case = load_suite(select=(case_id,)).cases[case_id]
     assert attended_in_words(*answer(case_id, **case.golden("float64"))) is None
 
@@ -84,7 +84,7 @@ def test_what_is_no_share_says_nothing_about_keys():
         assert attended_in_words(*answer(case.id, output=output)) is None
 
 
-def test_the_diagnosis_tells_it(diagnosis_of):
+def test_the_diagnosis_reports_it(diagnosis_of):
     first = diagnosis_of("sdpa.causal_one_ahead")[0]
     assert any("causal/square_probe" in sentence or "probe" in sentence for sentence in first.attended)
 

@@ -1,4 +1,4 @@
-"""Where an output alone is wrong that was asked for beside the first one, its clause comes first."""
+"""Where an output alone is wrong that was requested beside the first one, its clause comes first."""
 
 from types import SimpleNamespace
 
@@ -36,6 +36,6 @@ def test_an_output_that_alone_is_wrong_points_at_its_clause(output, change, clau
     assert clause in (first.clause, *reported[:1])
 
 
-def test_a_wrong_first_output_is_not_told_by_the_others():
+def test_a_wrong_first_output_is_not_blamed_on_the_others():
     first, *_ = attnspec.validate(changed("output", lambda array: 3 * array), profile=PROFILES).diagnosis
     assert "sdpa.logsumexp" not in [suspect.clause for suspect in first.suspects if suspect.is_reported]

@@ -106,7 +106,7 @@ def test_the_first_step_and_those_that_are_right(engine):
     assert entry.facts[0] == "The first step that diverges is 'weights', in every failure."
 
 
-def test_the_profiles_are_told_with_their_cases(diagnosis_with):
+def test_the_profiles_are_reported_with_their_cases(diagnosis_with):
     entry = diagnosis_with(lambda output, **arguments: output + 0.7 if arguments.get("is_causal") else output)
     (profiles,) = (fact for fact in entry.facts if fact.startswith("Failing cases by profile: "))
     assert profiles.startswith("Failing cases by profile: causal ")

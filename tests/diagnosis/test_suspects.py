@@ -1,4 +1,4 @@
-"""What failures without a name point at: mistakes that the catalogue does not hold, told by the clause."""
+"""What failures without a name point at: mistakes that the catalogue does not hold, reported by the clause."""
 
 import numpy as np
 import pytest
@@ -98,10 +98,10 @@ def test_cases_of_another_folder_are_compared_by_the_clauses_that_they_list(tmp_
     """Of cases that nobody tried the mistakes on, nothing is known but what they are about."""
     shipped = load_suite(profiles=("core", "masking"))
     for case in shipped.cases:
-        place = tmp_path / f"{case}_of_mine.json"
-        place.parent.mkdir(exist_ok=True)
+        position = tmp_path / f"{case}_of_mine.json"
+        position.parent.mkdir(exist_ok=True)
         text = (shipped.folder / f"{case}.json").read_text(encoding="utf-8")
-        place.write_text(text.replace(f'"id": "{case}"', f'"id": "{case}_of_mine"'), encoding="utf-8")
+        position.write_text(text.replace(f'"id": "{case}"', f'"id": "{case}_of_mine"'), encoding="utf-8")
 
     class Doubled:
         dtypes = ("float64",)

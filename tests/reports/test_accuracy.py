@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnspec.reports.comparing import rank, ratio
+from attnspec.reports.written_reports import rank, ratio
 
 
 def document(**runs):

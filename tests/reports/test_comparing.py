@@ -5,8 +5,8 @@ import copy
 import pytest
 
 import attnspec
-from attnspec.reports.comparing import compare
 from attnspec.reports.formats import report_to_json
+from attnspec.reports.written_reports import compare
 
 FAILED = {"status": "fail", "check": "values", "message": "wrong"}
 DECLINED = {"status": "unsupported", "message": "not offered"}

@@ -1,4 +1,4 @@
-"""Failures that ended in the same words are told together; wrong numbers come first."""
+"""Failures that ended in the same words are reported together; wrong numbers come first."""
 
 import io
 import re
@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import attnspec
-from attnspec.reports.failures import failure_of, reported
+from attnspec.reports.entries import failure_of, reported
 from attnspec.reports.formats import print_report, report_to_json
 from attnspec.reports.formats.markdown import markdown
 
@@ -41,7 +41,7 @@ def test_many_cases_that_ended_alike_are_one_entry():
     assert cases(reported([*raised, entry("wrong")])) == ([("wrong",)], [together])
 
 
-def test_a_few_are_told_one_by_one_behind_the_wrong_numbers():
+def test_a_few_are_reported_one_by_one_behind_the_wrong_numbers():
     failures = reported([entry("b", "raised"), entry("a"), entry("c", "raised"), entry("a", dtype="float32")])
     assert cases(failures) == ([("a",), ("b",), ("c",)], [])
     assert failures.by_case[0].dtypes == ("float64", "float32")
@@ -52,7 +52,7 @@ def test_one_case_in_many_dtypes_is_one_case():
     assert cases(reported(raised)) == ([("a",)], [])
 
 
-def test_a_case_may_be_told_both_ways():
+def test_a_case_may_be_reported_both_ways():
     raised = [entry(name, "raised") for name in "abc"]
     assert cases(reported([entry("a"), *raised])) == ([("a",)], [("a", "b", "c")])
 

@@ -91,7 +91,7 @@ def test_verbose_shows_more_cases_the_words_of_clauses_and_every_reason(three):
     assert "more times to measure what it computes" in said
 
 
-def test_verbose_tells_the_words_of_a_clause_once():
+def test_verbose_reports_the_words_of_a_clause_once():
     class Zero:
         dtypes = ("float64",)
 
@@ -107,7 +107,7 @@ def test_verbose_tells_the_words_of_a_clause_once():
     assert said.count("softmax.definition") > 1
 
 
-def test_with_one_problem_the_clause_and_the_erratum_are_told_in_words():
+def test_with_one_problem_the_clause_and_the_erratum_are_reported_in_words():
     said = " ".join(" ".join(lines_of(attnspec.validate(STUDENT, select="documents/000/single_head*"))).split())
     assert "It breaks single_head.softmax.keys: The softmax runs over the keys of each query" in said
     assert "Erratum E000.softmax_axis: softmax runs down the queries, not along the keys" in said

@@ -7,8 +7,8 @@ import pytest
 import attnspec
 from attnspec.base.errors import ReportError
 from attnspec.cases import canonical_json
-from attnspec.reports.comparing import read_report
 from attnspec.reports.formats import report_to_json
+from attnspec.reports.written_reports import read_report
 
 
 @pytest.fixture(scope="module")

@@ -223,8 +223,8 @@ def test_a_large_array_is_cropped_round_its_worst_element(shape, wrong_at, tmp_p
     whole = Large(shape, wrong_at).array
     window = tuple(slice(start, start + length) for start, length in zip(offsets, lengths, strict=True))
     assert np.array_equal(part, whole[window])
-    inside = tuple(place - start for place, start in zip(wrong_at, offsets, strict=True))
-    assert all(0 <= place < length for place, length in zip(inside, lengths, strict=True))
+    inside = tuple(position - start for position, start in zip(wrong_at, offsets, strict=True))
+    assert all(0 <= position < length for position, length in zip(inside, lengths, strict=True))
     assert part[inside] == whole[wrong_at]
 
 
@@ -310,7 +310,7 @@ def test_the_schema_refuses_other_values(path, value, a_report):
 
 def test_only_a_fail_has_a_check_and_only_what_is_wrong_has_got(a_report):
     validator = schema_validator("report")
-    wrong = next(place for place, result in enumerate(a_report["results"]) if result["status"] == "fail")
+    wrong = next(position for position, result in enumerate(a_report["results"]) if result["status"] == "fail")
     for changes in ({"check": None}, {"status": "pass", "check": None}, {"status": "error"}):
         changed = copy.deepcopy(a_report)
         changed["results"][wrong].update(changes)

@@ -85,7 +85,7 @@ def test_families_are_called_by_their_titles():
     assert wording.family_left_out("of a later version", 2) == "Not offered: of a later version (2 cases)."
 
 
-def test_numbers_are_told_only_where_some_were_compared():
+def test_numbers_are_reported_only_where_some_were_compared():
     assert wording.numbers_compared(0, 7, None) is None
     assert wording.numbers_compared(1_000, 0, None) == "1,000 numbers compared"
     assert wording.numbers_compared(5, 1, 0.25, (1, 2)) == (

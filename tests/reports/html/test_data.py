@@ -23,12 +23,12 @@ from attnspec.validation import environment
 SQUARE = "causal/square"
 
 
-def place_of(data, case_id):
-    return next(place for place, case in enumerate(data["cases"]) if case["id"] == case_id)
+def position_of(data, case_id):
+    return next(position for position, case in enumerate(data["cases"]) if case["id"] == case_id)
 
 
 def drawn_of(data, case_id):
-    return data["drawn"].get(str(place_of(data, case_id)))
+    return data["drawn"].get(str(position_of(data, case_id)))
 
 
 def island_of(page):
@@ -81,17 +81,17 @@ def test_the_command_that_runs_it_again_is_quoted(right, suite, adapter, convent
 def test_every_failing_case_is_drawn_and_no_other(wrong, suite):
     data = page_data([wrong], ["mine"], suite)
     failing = {result["case"] for result in wrong["results"] if result["status"] == "fail"}
-    assert {data["cases"][int(place)]["id"] for place in data["drawn"]} == failing
+    assert {data["cases"][int(position)]["id"] for position in data["drawn"]} == failing
     assert data["failing"] == [len(failing), len(failing)]
     runs = drawn_of(data, SQUARE)["runs"]
     assert [data["dtypes"][run["dtype"]] for run in runs] == ["float64", "float32", "bfloat16"]
 
 
-def test_cases_that_are_asked_for_are_drawn_too(wrong, suite):
-    asked = "masking/all_one"
-    assert asked not in {result["case"] for result in wrong["results"]}
-    data = page_data([wrong], ["mine"], suite, detailed=[asked])
-    drawn = drawn_of(data, asked)
+def test_cases_that_are_requested_are_drawn_too(wrong, suite):
+    requested = "masking/all_one"
+    assert requested not in {result["case"] for result in wrong["results"]}
+    data = page_data([wrong], ["mine"], suite, detailed=[requested])
+    drawn = drawn_of(data, requested)
     assert {picture["name"] for picture in drawn["computed"]} == {"output", "weights", "logsumexp"}
     assert {picture["name"] for picture in drawn["inputs"]} == {"query", "key", "value", "mask"}
     assert drawn["runs"] == []
@@ -131,14 +131,14 @@ def test_a_case_that_the_suite_does_not_know_does_not_stop_the_page(wrong, suite
         if result["case"] == SQUARE:
             result["case"] = "causal/unheard_of"
     data = page_data([strange], ["mine"], suite)
-    assert data["cases"][place_of(data, "causal/unheard_of")]["title"] is None
+    assert data["cases"][position_of(data, "causal/unheard_of")]["title"] is None
     assert drawn_of(data, "causal/unheard_of") == {"runs": []}
 
 
 def test_an_unknown_or_a_21st_case_is_refused_in_a_sentence(right, suite):
     with pytest.raises(UsageError, match=r"There is no case 'causal/sqare'\. Did you mean causal/square"):
         html_page([right], ["reference"], suite, detailed=["causal/sqare"])
-    with pytest.raises(UsageError, match="at most 20 further cases; 21 are asked for"):
+    with pytest.raises(UsageError, match="at most 20 further cases; 21 are requested"):
         html_page([right], ["reference"], suite, detailed=list(suite.cases)[:21])
 
 
@@ -151,8 +151,8 @@ def test_clauses_and_errata_that_are_named_have_their_words(wrong, suite):
 
 def test_many_long_messages_are_cut_more(document_of, suite):
     document = document_of("reference", "core/*")
-    for place, result in enumerate(document["results"]):
-        result["message"] = f"{place} " + "z" * 10_000
+    for position, result in enumerate(document["results"]):
+        result["message"] = f"{position} " + "z" * 10_000
     data = page_data([document], ["mine"], suite)
     assert sum(map(len, data["texts"])) < 600_000
     assert data["texts"][0].endswith("more characters)")
@@ -185,7 +185,7 @@ def large_suite(count):
         conventions=(),
         printed=(),
     )
-    cases = {f"large/case_{place:03}": case._replace(id=f"large/case_{place:03}") for place in range(count)}
+    cases = {f"large/case_{position:03}": case._replace(id=f"large/case_{position:03}") for position in range(count)}
     return Suite(folder=None, digest="1" * 64, cases=cases, counterparts={})
 
 
@@ -227,9 +227,9 @@ def test_a_page_with_50_large_failing_cases_is_below_3_megabytes():
     assert len(page.encode()) < 3_000_000
     data = island_of(page)
     assert len(data["drawn"]) == 50
-    place, drawn = next(iter(data["drawn"].items()))
+    position, drawn = next(iter(data["drawn"].items()))
     (run, _) = drawn["runs"]
-    result = next(entry for entry in document["results"] if entry["case"] == data["cases"][int(place)]["id"])
+    result = next(entry for entry in document["results"] if entry["case"] == data["cases"][int(position)]["id"])
     output = next(entry for entry in run["outputs"] if entry["name"] == "output")
     assert 16 <= len(data["arrays"][output["got"]]) < 4_096
     for index, start, length in zip(result["worst"]["index"], output["offsets"], output["lengths"], strict=True):
@@ -246,6 +246,6 @@ def test_of_too_many_failing_cases_some_of_every_profile_are_drawn(document_of, 
     document = document_of(Nothing(), "[a-g]*", "masking/*", "w*")
     data = page_data([document], ["nothing"], suite)
     assert data["failing"][0] > data["failing"][1] == len(data["drawn"]) == MOST_FAILING_CASES
-    drawn = {data["cases"][int(place)]["profile"] for place in data["drawn"]}
+    drawn = {data["cases"][int(position)]["profile"] for position in data["drawn"]}
     failing = {result["case"].split("/")[0] for result in document["results"] if result["status"] == "fail"}
     assert drawn == failing

@@ -75,7 +75,7 @@ def read_failed(path: Path, options: RunOptions) -> Failed:
     `ReportError` if it is none; `UsageError` if nothing went wrong in it, or results are kept in a file, which may hold
     those that are to be run again.
     """
-    from attnspec.reports.comparing import read_report
+    from attnspec.reports.written_reports import read_report
 
     if options.resume is not None:
         raise UsageError("--rerun-failed and --resume: one runs again what the other keeps. Leave out one of them.")

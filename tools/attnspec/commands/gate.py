@@ -54,7 +54,7 @@ def gate(
     """
     from attnspec.cases import read_index
     from attnspec.cases.releases import read_retired
-    from attnspec.gate import printing, sentences
+    from attnspec.gate import printing
     from attnspec.gate.decision import Demands, judge
 
     if update_baseline and baseline is None:
@@ -85,12 +85,12 @@ def gate(
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
     outcome = judge(report, known, Demands(lenient, require, minimum_accuracy), suite_ids=ids, retired=retired)
     if known is not None:
-        notes += sentences.baseline_sentences(report, known, str(baseline))
-    diagnosis = sentences.diagnosis_of_unexpected(report, outcome)
+        notes += printing.baseline_sentences(report, known, str(baseline))
+    diagnosis = printing.diagnosis_of_unexpected(report, outcome)
     try:
         write_reports(options, report, suite)
         if summary is not None:
-            reported = (*sentences.diagnosis_sentences(diagnosis), *notes)
+            reported = (*printing.diagnosis_sentences(diagnosis), *notes)
             _append(summary, printing.outcome_markdown(outcome, notes=reported))
     finally:
         with telling():

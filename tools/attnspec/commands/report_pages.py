@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from attnspec.reports.comparing import Changes, Runs
+    from attnspec.reports.written_reports import Changes, Runs
 
 _RUNS_SHOWN = 10
 
@@ -58,7 +58,7 @@ def report(
 
 def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list[str]]:
     """Return the sound documents, their paths, and a sentence for each unsound file; `ReportError` if none is sound."""
-    from attnspec.reports.comparing import read_report
+    from attnspec.reports.written_reports import read_report
 
     documents: list[dict[str, Any]] = []
     paths: list[Path] = []
@@ -94,7 +94,7 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
     from rich.text import Text
 
     from attnspec.grading import WRONG
-    from attnspec.reports.comparing import rank
+    from attnspec.reports.written_reports import rank
 
     ranked = {entry.position: entry for entry in rank(documents, names)}
     order = [*ranked, *(place for place in range(len(documents)) if place not in ranked)]
@@ -124,7 +124,7 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
 
 def _print_changes(old: Path, new: Path) -> int:
-    from attnspec.reports.comparing import compare, read_report
+    from attnspec.reports.written_reports import compare, read_report
 
     changes = compare(read_report(old), read_report(new))
     for line in _lines(changes):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import is_finite
-from attnspec.diagnosis.ranking import Candidate, Observed, decided, rank, tied
+from attnspec.diagnosis.ranking import Candidate, Observed, rank, tied
 from attnspec.diagnosis.suspects import alike_by_cases
 from attnspec.diagnosis.undeclared import undeclared_convention
 from attnspec_mistakes.kill_matrix import was_tried
@@ -95,9 +95,7 @@ def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Obs
     return [
         entry.result
         for entry in observed.all(results)
-        if not any(
-            (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.acts for mistake in known
-        )
+        if not any(entry.agreement(mistake, whole=False).acts for mistake in known)
     ]
 
 
@@ -118,11 +116,7 @@ def _cause(
     if not candidates or not candidates[0].stands:
         return None if anew is None else Cause((), anew.undeclared, anew.passes, is_sure=True)
     mistake = candidates[0].mistake
-    reproduced = [
-        entry.result
-        for entry in observed.all(remaining)
-        if (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches
-    ]
+    reproduced = [entry.result for entry in observed.all(remaining) if entry.agreement(mistake, whole=False).matches]
     of_clause: dict[str, list[Candidate]] = {}
     for candidate in tied(candidates):
         of_clause.setdefault(candidate.mistake.clause, []).append(candidate)
@@ -175,23 +169,15 @@ def _weighed(
     elsewhere = dict.fromkeys(against, 0)
     rest: list[Result] = []
     for entry in observed.all(remaining):
-        agreements = {
-            mistake.id: agreement
-            for mistake in first
-            if (agreement := decided(entry, mistake, whole=False)) is not None
-        }
+        agreements = {mistake.id: entry.agreement(mistake, whole=False) for mistake in first}
         acting = [mistake for mistake, agreement in agreements.items() if agreement.acts]
         # Where a mistake acts in a run and NaN on one side hides all else, nothing more can be seen.
-        if len(acting) > 1 or any(
-            (agreement := entry.agreement(mistake, whole=False)) is not None
-            and agreement.acts
-            and not agreement.decided
-            for mistake in first
-        ):
+        if len(acting) > 1 or not all(agreements[mistake].decided for mistake in acting):
             continue
         rest.append(entry.result)
-        for mistake in agreements:
-            (against if mistake in acting else elsewhere)[mistake] += 1
+        for mistake, agreement in agreements.items():
+            if agreement.decided:
+                (against if agreement.acts else elsewhere)[mistake] += 1
     return rest, against, elsewhere
 
 

@@ -62,6 +62,9 @@ class Agreement:
     acts: bool = True
 
 
+_NOT_COMPUTED = Agreement(False, False, np.inf, decided=False, by_numbers=False, acts=False)
+
+
 class _Compared(NamedTuple):
     """Counts of elements for one output of a mistake beside the output of the run.
 
@@ -116,7 +119,7 @@ class Evidence:
 
     def __init__(self, result: Result) -> None:
         self.result = result
-        self._agreements: dict[tuple[str, bool], Agreement | None] = {}
+        self._agreements: dict[tuple[str, bool], Agreement] = {}
         self._computed: dict[str, Mapping[str, NDArray[Any]] | None] = {}
 
     @property
@@ -175,26 +178,26 @@ class Evidence:
         """Return whether an output is wrong in elements of which the catalogue speaks."""
         return self._wrong[name] is None or bool(self._wrong_in_the_catalogue(name).any())
 
-    def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
+    def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement:
         """Return how well a mistake reproduces the run; with `whole`, in every output, not only those that matter.
 
-        None where it cannot be computed, or where only values decided by a declared convention are wrong: the catalogue
-        is normative, and says nothing of these.
+        Undecided where it cannot be computed, or where only values decided by a declared convention are wrong: the
+        catalogue is normative, and says nothing of these.
         """
         if (mistake.id, whole) not in self._agreements:
             self._agreements[mistake.id, whole] = self._agreement(mistake, whole=whole)
         return self._agreements[mistake.id, whole]
 
-    def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement | None:
+    def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement:
         computed = self.computed(mistake)
         if computed is None or (self.fails and not any(map(self._matters, self.given))):
-            return None
+            return _NOT_COMPUTED
         apart = self.result.run.family.empty(self.result.run.operation.name, computed)
         names = [name for name in computed if name in (self.given if whole else self.essential)]
         compared = {name: self._compared(name, computed[name], apart.get(name)) for name in names}
         essential = [compared[name] for name in self.essential if name in compared]
         if not essential:
-            return None
+            return _NOT_COMPUTED
         wrong, equal, broken, nan = (
             sum(getattr(entry, of) for entry in essential) for of in ("wrong", "equal", "broken", "nan")
         )
@@ -288,7 +291,10 @@ class Evidence:
         near = distances <= 1
         one_sided = of_given ^ of_computed
         numbers = wrong & ~of_given & ~of_computed
-        apart = self._apart(name) if empty is None else self._apart(name) | empty
+        bound, expected = self.result.run.bound, self._expected_output(name)
+        apart = np.zeros(given.shape, dtype=np.bool_) if empty is None else empty
+        if bound is not None and expected is not None and name in bound.by_convention:
+            apart = apart | bound.by_convention[name]
         if (numbers & ~apart).any():
             numbers &= ~apart
         right = ~wrong & ~unknown
@@ -298,7 +304,6 @@ class Evidence:
             broken &= ~apart
         elif empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
             broken &= ~empty
-        expected = self._expected_output(name)
         meets = None if expected is None else self._meets(computed, expected, name)
         return _Compared(
             wrong=int(numbers.sum()),
@@ -309,14 +314,6 @@ class Evidence:
             error=float(distances[numbers].max(initial=0.0)),
             fails_too=meets is None or bool((wrong & ~meets).any()),
         )
-
-    def _apart(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements of rows that a convention decides."""
-        bound = self.result.run.bound
-        decided = None if bound is None else bound.by_convention.get(name)
-        if decided is None or self._expected_output(name) is None:
-            return np.zeros(self.given[name].shape, dtype=np.bool_)
-        return np.broadcast_to(decided, self.given[name].shape)
 
     def _meets(self, numbers: NDArray[Any], expected: NDArray[Any], name: str) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
@@ -349,7 +346,7 @@ class Evidence:
         return run.bound.of(name, run.place).error
 
     def _left_open(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements for which nothing is expected, or a declared convention asks something else."""
+        """Return the elements for which nothing is expected, or a declared convention requires something else."""
         return self._open[name][1]
 
     @_by_output

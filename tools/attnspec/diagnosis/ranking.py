@@ -15,7 +15,6 @@ from attnspec.diagnosis.evidence import Evidence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from attnspec.diagnosis.evidence import Agreement
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 
@@ -133,19 +132,16 @@ def _standing(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
 def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that reproduce most of a few failures."""
     counts = {
-        mistake.id: sum(
-            (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches for entry in evidence
-        )
-        for mistake in mistakes
+        mistake.id: sum(entry.agreement(mistake, whole=False).matches for entry in evidence) for mistake in mistakes
     }
     best = sorted((mistake for mistake in mistakes if counts[mistake.id]), key=lambda mistake: -counts[mistake.id])
     return best[:_FINALISTS]
 
 
 def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[Evidence]) -> Candidate:
-    agreements = [agreement for entry in failing if (agreement := decided(entry, mistake)) is not None]
+    agreements = [agreement for entry in failing if (agreement := entry.agreement(mistake)).decided]
     matching = [agreement for agreement in agreements if agreement.matches]
-    opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)) is not None]
+    opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)).decided]
     elsewhere = sum(not agreement.matches and not agreement.acts for agreement in agreements)
     return Candidate(
         mistake=mistake,
@@ -158,9 +154,3 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
     )
-
-
-def decided(evidence: Evidence, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
-    """Return how well a mistake reproduces a run, or None where that cannot be decided."""
-    agreement = evidence.agreement(mistake, whole=whole)
-    return agreement if agreement is not None and agreement.decided else None

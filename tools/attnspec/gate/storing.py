@@ -28,13 +28,14 @@ def read_baseline(path: Path) -> Baseline:
     except FixtureError as error:
         raise BaselineError(f"{error} {_what_to_do(path)}") from None
     baseline = _from_json(document, path)
-    for key, count in Counter(entry.key for entry in baseline.entries).items():
+    # A group is recognised by its criteria, of which a title shows the beginning.
+    groups = {group.key: group.title for group in baseline.groups}
+    counts = [("entries", name_of(key), count) for key, count in Counter(each.key for each in baseline.entries).items()]
+    counts += [("groups", groups[key], count) for key, count in Counter(group.key for group in baseline.groups).items()]
+    for kind, title, count in counts:
         if count > 1:
-            raise BaselineError(f"{path} has {_number(count)} entries for {name_of(key)}. Keep one of them.")
-    for key, count in Counter(group.key for group in baseline.groups).items():
-        if count > 1:
-            title = next(group.title for group in baseline.groups if group.key == key)
-            raise BaselineError(f"{path} has {_number(count)} groups for {title}. Keep one of them.")
+            many = "two" if count == 2 else count
+            raise BaselineError(f"{path} has {many} {kind} for {title}. Keep one of them.")
     return baseline
 
 
@@ -44,10 +45,6 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
         replace_file(path, canonical_json(_to_json(baseline)))
     except OSError as error:
         raise BaselineError(f"The baseline could not be written to {path}: {error.strerror}.") from None
-
-
-def _number(count: int) -> str:
-    return "two" if count == 2 else str(count)
 
 
 def _what_to_do(path: Path) -> str:
@@ -125,7 +122,7 @@ def _group_from_json(document: Mapping[str, Any]) -> Group:
 
 def _answered_to_json(answered: Mapping[str, frozenset[str]], ids: Sequence[str]) -> dict[str, str]:
     return {
-        dtype: f"{sum(1 << place for place, case_id in enumerate(ids) if case_id in of_dtype):x}"
+        dtype: f"{sum(1 << index for index, case_id in enumerate(ids) if case_id in of_dtype):x}"
         for dtype, of_dtype in answered.items()
     }
 
@@ -137,5 +134,5 @@ def _answered_from_json(suite: Mapping[str, Any], path: Path) -> dict[str, froze
         marks = int(digits, 16)
         if marks.bit_length() > len(ids):
             raise BaselineError(f"{path} marks more cases at /suite/answered/{dtype} than it names. {_RESTORE}")
-        answered[dtype] = frozenset(case_id for place, case_id in enumerate(ids) if marks >> place & 1)
+        answered[dtype] = frozenset(case_id for index, case_id in enumerate(ids) if marks >> index & 1)
     return answered

@@ -26,7 +26,7 @@ from attnspec.gate.baseline import (
     name_of,
     said_of,
 )
-from attnspec.gate.group import Group, said_capability, said_convention
+from attnspec.gate.group import Group, said_reason
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted, not_run_sentence
 
@@ -178,10 +178,9 @@ def _known_to_the_harness(_: Sequence[Result], answered: Sequence[Result]) -> Ca
     offered_dtypes = {result.dtype for result in answered}
 
     def candidates(result: Result) -> Iterator[_Criteria]:
-        said = said_of(result)
-        for name, value in (("convention", said_convention(said)), ("capability", said_capability(said))):
-            if value is not None:
-                yield ((name, value),)
+        reason = said_reason(said_of(result))
+        if reason is not None:
+            yield (reason,)
         if result.dtype not in offered_dtypes:
             yield (("dtype", result.dtype),)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.plain_text import plain_text
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_lines, points_at
-from attnspec.reports.failures import failure_of
+from attnspec.reports.entries import diagnosis_lines, failure_of, points_at
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:

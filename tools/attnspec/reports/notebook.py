@@ -12,11 +12,11 @@ from attnspec.reports.entries import (
     by_operation,
     clauses_graded,
     diagnosis_lines,
+    failure_of,
     implementation_name,
     verdict,
     wrong_results,
 )
-from attnspec.reports.failures import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

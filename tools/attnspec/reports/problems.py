@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["cause", "check", "ending", "unexplained"]
 """How a problem is reported: by its cause, by the check that failed, by the words in which all ended, or not at all."""
 
-_WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
+_WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 _NUMBERS = re.compile(r"\d+")
 _EVERYBODYS = "documents"
 """Profile whose cases everybody can look up."""

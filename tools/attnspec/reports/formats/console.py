@@ -15,9 +15,9 @@ from attnspec.reports.entries import (
     left_out_sentences,
     numbers_compared,
     points_at,
+    reported,
     verdict,
 )
-from attnspec.reports.failures import reported
 from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report import diagnosis_to_json, result_to_json, summary_to_json
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from attnspec.diagnosis.declarations import Declarations
-    from attnspec.reports.failures import Failure
+    from attnspec.reports.entries import Failure
     from attnspec.reports.problems import Problem, Whole
     from attnspec.reports.report import Report
     from attnspec.runner import Result

@@ -16,8 +16,7 @@ from xml.etree import ElementTree as Xml
 from attnspec.base.plain_text import plain_text
 from attnspec.grading import NOT_GRADED, WRONG
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_of, implementation_name, profile_of, reproduction
-from attnspec.reports.failures import failure_of
+from attnspec.reports.entries import diagnosis_of, failure_of, implementation_name, profile_of, reproduction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,17 +23,17 @@ from attnspec.reports.entries import (
     numbers_compared,
     points_at,
     profile_of,
+    reported,
     reproduction,
     suspicions,
     verdict,
     wrong_results,
 )
-from attnspec.reports.failures import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from attnspec.reports.failures import Failure
+    from attnspec.reports.entries import Failure
 
 _LONGEST = 60_000
 _LONGEST_DIAGNOSIS = 15_000

@@ -9,8 +9,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
-from attnspec.reports.entries import points_at
-from attnspec.reports.failures import failure_of
+from attnspec.reports.entries import failure_of, points_at
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""HTML page of a report: one file, one template, no request to anywhere."""
+"""HTML page of a report: one file, one template, no request to anywhere; its data are JSON of reports and cases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shlex
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,33 +17,36 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
-from attnspec.reports.comparing import rank, ratio
 from attnspec.reports.entries import clauses_graded, command_words, profile_of_case, step_sentence, without_a_name
 from attnspec.reports.html.glossary import glossary, sources
 from attnspec.reports.html.pictures import Pictures
+from attnspec.reports.written_reports import rank, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from attnspec.cases import Case, Suite
 
-
 MOST_DETAILED = 20
-"""Cases that may be asked for beside the failing ones."""
+"""Cases that may be requested beside the failing ones."""
+
+MOST_FAILING_CASES = 100
+"""Failing cases that are drawn; the others are listed in words."""
+
+_LARGEST_PICTURES = 2_200_000
+_CHARACTERS_OF_A_NUMBER = 12
+_MOST_ELEMENTS, _FEWEST_ELEMENTS = 1024, 16
+_LONGEST_NAME = 120
+_SHORTEST_TEXT, _LONGEST_TEXT, _ALL_TEXTS = 200, 2000, 500_000
+
+_OF_A_DIAGNOSIS = ("operation", "mistake", "clause", "erratum", "engineer", "remedy", "facts", "attended")
+_ARRAYS = ("values", "expected", "got", "error", "tolerance")
+
+_ACTIVE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_LONGEST = 4000
 
 _HERE = Path(__file__).parent
-_SCRIPTS = (
-    "elements.js",
-    "heatmaps.js",
-    "attended.js",
-    "model.js",
-    "links.js",
-    "overview.js",
-    "cases.js",
-    "detail.js",
-    "glossary.js",
-    "page.js",
-)
+_SCRIPTS = ("elements", "heatmaps", "attended", "model", "links", "overview", "cases", "detail", "glossary", "page")
 
 
 def html_page(
@@ -59,16 +63,16 @@ def html_page(
     `UsageError`; `notes` are sentences for the top of the page.
     """
     if len(detailed) > MOST_DETAILED:
-        raise UsageError(f"The page draws at most {MOST_DETAILED} further cases; {len(detailed)} are asked for.")
+        raise UsageError(f"The page draws at most {MOST_DETAILED} further cases; {len(detailed)} are requested.")
     for case_id in detailed:
         if case_id not in suite.cases:
             from attnspec.cases import near
 
             raise UsageError(f"There is no case {case_id!r}.{near(case_id, suite.cases)}")
-    style = _text("page.css")
-    script = "".join(_text(name) for name in _SCRIPTS)
+    files = ("page.html", "page.css", *(f"{name}.js" for name in _SCRIPTS))
+    page, style, *scripts = ((_HERE / name).read_text(encoding="utf-8") for name in files)
+    script = "".join(scripts)
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
-    page = _text("page.html")
     for mark, text in (
         ("@POLICY@", f"{policy}; form-action 'none'"),
         ("@STYLE@", style),
@@ -80,23 +84,9 @@ def html_page(
     return page
 
 
-def _text(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
-
-
 def _hash(text: str) -> str:
     """Return the source expression that allows exactly this inline text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-MOST_FAILING_CASES = 100
-"""Failing cases that are drawn; the others are listed in words."""
-
-_LARGEST_PICTURES = 2_200_000
-_CHARACTERS_OF_A_NUMBER = 12
-_MOST_ELEMENTS, _FEWEST_ELEMENTS = 1024, 16
-_LONGEST_NAME = 120
-_SHORTEST_TEXT, _LONGEST_TEXT, _ALL_TEXTS = 200, 2000, 500_000
 
 
 def page_data(
@@ -114,7 +104,7 @@ def page_data(
     """
     known = [document["suite"]["digest"] == suite.digest for document in documents]
     ids = sorted({result["case"] for document in documents for result in document["results"]} | set(detailed))
-    places = {case_id: place for place, case_id in enumerate(ids)}
+    positions = {case_id: position for position, case_id in enumerate(ids)}
     texts = _Texts()
     return {
         "statuses": STATUSES,
@@ -126,9 +116,9 @@ def page_data(
         "ranking": _ranking(documents, names),
         "cases": [_case(case_id, documents, suite if any(known) else None) for case_id in ids],
         **glossary(documents, suite, detailed),
-        "results": [[_result(result, places, texts) for result in document["results"]] for document in documents],
+        "results": [[_result(result, positions, texts) for result in document["results"]] for document in documents],
         "texts": texts.all,
-        **_drawn_cases(documents, known, suite, places, detailed),
+        **_drawn_cases(documents, known, suite, positions, detailed),
     }
 
 
@@ -136,16 +126,16 @@ class _Texts:
     """Texts that many results share, each kept once."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
 
-    def place(self, text: str) -> int:
-        return self._places.setdefault(text, len(self._places))
+    def position(self, text: str) -> int:
+        return self._positions.setdefault(text, len(self._positions))
 
     @property
     def all(self) -> list[str]:
         """The texts in order; the more there are, the shorter each one is cut."""
-        longest = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, _ALL_TEXTS // max(len(self._places), 1)))
-        return [harmless(text, longest) for text in self._places]
+        longest = max(_SHORTEST_TEXT, min(_LONGEST_TEXT, _ALL_TEXTS // max(len(self._positions), 1)))
+        return [harmless(text, longest) for text in self._positions]
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
@@ -169,15 +159,15 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {
         "name": harmless(name, _LONGEST_NAME),
         "adapter": implementation["adapter"],
-        "command": _command(document),
+        # The quoted words that validate it again: those before and those after the selected case.
+        "command": [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)],
         "conformance": summary["conformance"],
         "counts": summary["statuses"],
         "clauses": clauses_graded(summary),
         "elements": [summary["elements_graded"], summary["elements_not_graded"]],
         "median": summary["median"],
         "conventions": implementation["conventions"],
-        "environment": document["environment"],
-        "suite": document["suite"],
+        **{name: document[name] for name in ("environment", "suite")},
         "diagnosis": [_diagnosis(entry) for entry in document["diagnosis"]],
     }
 
@@ -194,55 +184,34 @@ def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
     return shown | {"of_clause": entry["clause"], "clause": None, "sentence": " ".join(without_a_name(entry))}
 
 
-def _command(document: Mapping[str, Any]) -> list[str]:
-    """Return the quoted words that validate it again: those before and those after the selected case."""
-    return [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)]
-
-
 def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
-    if len(documents) < 2:
-        return []
+    ranked = rank(documents, names) if len(documents) > 1 else ()
     return [
-        {
-            "implementation": entry.position,
-            "median": _finite(entry.median),
-            "worst": _finite(entry.worst),
-            "runs": entry.runs,
-        }
-        for entry in rank(documents, names)
+        {"implementation": of.position, "median": _finite(of.median), "worst": _finite(of.worst), "runs": of.runs}
+        for of in ranked
     ]
 
 
 def _case(case_id: str, documents: Sequence[Mapping[str, Any]], suite: Suite | None) -> dict[str, Any]:
     case = suite.cases.get(case_id) if suite is not None else None
-    result = next((entry for document in documents for entry in document["results"] if entry["case"] == case_id), None)
-    return {"id": case_id, "profile": profile_of_case(case_id), **_about(case, result)}
-
-
-def _about(case: Case | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
     if case is not None:
-        return {
-            "title": case.title,
-            "operation": case.operation,
-            "clauses": case.clauses,
-            "errata": case.errata,
-        }
-    assert result is not None
-    return {"title": None, "operation": result["operation"], "clauses": result["clauses"], "errata": result["errata"]}
+        about = {name: getattr(case, name) for name in ("title", "operation", "clauses", "errata")}
+    else:
+        result = next(entry for document in documents for entry in document["results"] if entry["case"] == case_id)
+        about = {"title": None, **{name: result[name] for name in ("operation", "clauses", "errata")}}
+    return {"id": case_id, "profile": profile_of_case(case_id), **about}
 
 
-def _result(result: Mapping[str, Any], places: Mapping[str, int], texts: _Texts) -> list[Any]:
+def _result(result: Mapping[str, Any], positions: Mapping[str, int], texts: _Texts) -> list[Any]:
     """Return one result as a short row: case, dtype, status, text, error / tolerance, check, first step, under."""
     worst = result["worst"]
     return [
-        places[result["case"]],
+        positions[result["case"]],
         (*FLOAT_DTYPES, ANY).index(result["dtype"]),
         STATUSES.index(result["status"]),
-        texts.place(result["message"]),
+        texts.position(result["message"]),
         None if worst is None else _finite(ratio(worst["ratio"])),
-        texts.place(result["check"] or ""),
-        texts.place(step_sentence(result) or ""),
-        texts.place(result["under"] or ""),
+        *(texts.position(said or "") for said in (result["check"], step_sentence(result), result["under"])),
     ]
 
 
@@ -255,7 +224,7 @@ def _drawn_cases(
     documents: Sequence[Mapping[str, Any]],
     known: Sequence[bool],
     suite: Suite,
-    places: Mapping[str, int],
+    positions: Mapping[str, int],
     detailed: Sequence[str],
 ) -> dict[str, Any]:
     """Return the pictures of failing and requested cases, cropped so that they fit into a page."""
@@ -274,7 +243,7 @@ def _drawn_cases(
     most = _elements_drawn(cases.values(), results.values())
     arrays: dict[str, int] = {}
     drawn = {
-        str(places[case_id]): _drawn_case(cases.get(case_id), results[case_id], documents, most, arrays)
+        str(positions[case_id]): _drawn_case(cases.get(case_id), results[case_id], documents, most, arrays)
         for case_id in chosen
     }
     return {
@@ -286,13 +255,11 @@ def _drawn_cases(
 
 def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the ids of the failing cases, taking each profile in turn, so that the first ones are of many kinds."""
+    wrong = {result["case"] for document in documents for result in document["results"] if result["status"] in WRONG}
     by_profile: dict[str, list[str]] = {}
-    for case_id in sorted(
-        {result["case"] for document in documents for result in document["results"] if result["status"] in WRONG}
-    ):
+    for case_id in sorted(wrong):
         by_profile.setdefault(profile_of_case(case_id), []).append(case_id)
-    turns = max(map(len, by_profile.values()), default=0)
-    return [ids[turn] for turn in range(turns) for ids in by_profile.values() if turn < len(ids)]
+    return [case_id for turn in zip_longest(*by_profile.values()) for case_id in turn if case_id is not None]
 
 
 def _elements_drawn(cases: Iterable[Case], results: Iterable[Sequence[tuple[int, Mapping[str, Any]]]]) -> int:
@@ -331,7 +298,7 @@ def _drawn_case(
         "targets": case.targets,
         "attributes": {**dict.fromkeys(OPERATIONS[case.operation].attributes), **case.attributes},
         "stated": list(case.attributes),
-        "presentation": case.memory_order,
+        "memory_order": case.memory_order,
         "refusal": [case.rejects.reason, case.rejects.counterpart] if case.rejects is not None else None,
         "inputs": _shared(pictures.inputs(next((result["worst"] for _, result in answered), None)), arrays),
         "attended": pictures.attended(),
@@ -350,10 +317,6 @@ def _drawn_case(
     }
 
 
-_OF_A_DIAGNOSIS = ("operation", "mistake", "clause", "erratum", "engineer", "remedy", "facts", "attended")
-_ARRAYS = ("values", "expected", "got", "error", "tolerance")
-
-
 def _shared(pictures: Sequence[Mapping[str, Any]], arrays: dict[str, int]) -> list[dict[str, Any]]:
     """Return pictures with arrays of numbers replaced by indices into a list that holds each array once."""
     replaced: list[dict[str, Any]] = []
@@ -367,10 +330,6 @@ def _shared(pictures: Sequence[Mapping[str, Any]], arrays: dict[str, int]) -> li
             (entry["got_alone"],) = _shared([entry["got_alone"]], arrays)
         replaced.append(entry)
     return replaced
-
-
-_ACTIVE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-_LONGEST = 4000
 
 
 def harmless(text: str, longest: int = _LONGEST) -> str:

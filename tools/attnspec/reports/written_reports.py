@@ -1,4 +1,4 @@
-"""Changes between two reports."""
+"""Reports that were written before: read, compared with each other, and ranked by accuracy."""
 
 from __future__ import annotations
 
@@ -132,10 +132,10 @@ def read_report(path: Path) -> dict[str, Any]:
         check_against_schema(path, document, "report")
     except FixtureError as error:
         raise ReportError(f"{error} Write it anew with `attnspec validate … --report {path.name}`.") from None
-    for place, result in enumerate(document["results"]):
+    for index, result in enumerate(document["results"]):
         if result["operation"] not in OPERATIONS:
             raise ReportError(
-                f"{path} names the operation {result['operation']!r} at /results/{place}/operation, which this "
+                f"{path} names the operation {result['operation']!r} at /results/{index}/operation, which this "
                 "attnspec does not know; was it written by a later version?"
             )
     count, found = document["count"], len(document["results"])
