@@ -24,8 +24,6 @@ from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
 from attnspec.runner import in_memory_orders, own_attributes
 from attnspec.targets.calling import read_returned
-from attnspec.targets.in_process import InProcessImplementation
-from attnspec.targets.laid_out import laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
     from attnspec.runner import Result, Run
     from attnspec_mistakes import Mistake
-
 
 _ROUNDINGS = 64
 _ROUNDINGS_IN_HALF_PRECISION = 2
@@ -409,6 +406,9 @@ def _in_layout(
     name = name_of(run.layout)
     if name is None or run.layout is None or name not in mistake.in_layout:
         return None
+    from attnspec.targets.in_process import InProcessImplementation
+    from attnspec.targets.laid_out import laid_out
+
     holder = SimpleNamespace(**{mistake.operation: mistake.in_layout[name]}, layout=run.layout)
     implementation = laid_out(InProcessImplementation(holder, mistake.id), run.layout)
     attributes = own_attributes(run.case.attributes)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from attnspec.runner import Result, Run
 
-
 _EXAMINED = 32
 _CASES_EXAMINED = 60
 _PROFILES_REPORTED, _CASES_REPORTED, _QUERIES_REPORTED = 6, 3, 2

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from attnspec.runner.law import Law
     from attnspec_mistakes import Mistake
 
-
 _EXAMINED = 16
 """Failures whose elements are compared; more add little."""
 
@@ -111,25 +110,18 @@ def suspects(
         weighed = replace(entry, likeness=entry.likeness * _weighed(by_id[entry.mistake], examined))
         of_clause.setdefault(entry.clause, []).append(weighed)
     strangers = _strangers_alike(failing, passing)
-    suspected = (_beside_strangers(_nearest(entries), strangers) for entries in of_clause.values())
+    suspected: list[Suspect] = []
+    for clause, entries in of_clause.items():
+        first, *others = sorted(entries, key=lambda entry: -entry.likeness)
+        likeness = min(1.0, first.likeness + _OF_OTHERS * sum(entry.likeness for entry in others[:2]))
+        cosine = strangers.get(clause, 0.0)
+        suspected.append(replace(first, likeness=likeness * (1 + _BY_STRANGERS * cosine**2) / (1 + _BY_STRANGERS)))
     ordered = sorted(suspected, key=lambda entry: -entry.likeness)
     return tuple(
         replace(suspect, is_reported=position < most and suspect.likeness >= REPORTED_BESIDE * ordered[0].likeness)
         for position, suspect in enumerate(ordered[:_MOST])
         if suspect.likeness >= _WORTH_KEEPING * ordered[0].likeness
     )
-
-
-def _nearest(entries: Sequence[Suspect]) -> Suspect:
-    """Return the most alike mistake of one clause, rated a little higher where others are alike, too."""
-    first, *others = sorted(entries, key=lambda entry: -entry.likeness)
-    return replace(first, likeness=min(1.0, first.likeness + _OF_OTHERS * sum(entry.likeness for entry in others[:2])))
-
-
-def _beside_strangers(suspect: Suspect, strangers: Mapping[str, float]) -> Suspect:
-    """Return a suspect rated higher the more alike a stranger's implementation is that breaks its clause."""
-    alike = strangers.get(suspect.clause, 0.0) ** 2
-    return replace(suspect, likeness=suspect.likeness * (1 + _BY_STRANGERS * alike) / (1 + _BY_STRANGERS))
 
 
 def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Mapping[str, float]:

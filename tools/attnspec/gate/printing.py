@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 
-
 _SHOWN = 20
 _NEW_CASES_SHOWN = 200
 

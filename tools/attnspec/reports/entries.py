@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
@@ -16,7 +17,6 @@ from attnspec.targets.target import Target, invocation_fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-
 _SUSPICIONS = 3
 _PARTIAL_EXPLANATIONS = 3
 _LONGEST_WORD = 200
@@ -27,36 +27,12 @@ def implementation_name(document: Mapping[str, Any]) -> str:
     return wording.shown_name(document["implementation"]["name"], document["implementation"]["version"])
 
 
-def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
-    """Return the verdict of a run in one line, from its summary, with `name` as the report writes it.
-
-    `not_run` is that of the report: how many (case, dtype) have no result, where the run ended early.
-    """
-    return wording.verdict(name, summary["conformance"], summary["statuses"], clauses_graded(summary), not_run)
-
-
-def clauses_graded(summary: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the numbers of graded clauses and of all clauses."""
-    return summary["clauses_graded"], summary["clauses"]
-
-
-def numbers_compared(summary: Mapping[str, Any], fused: tuple[int, int] = (0, 0)) -> str | None:
-    """Return how many numbers were compared, without a full stop; `fused` is that of `wording.numbers_compared`."""
-    median = None if summary["median"] is None else float(summary["median"])
-    return wording.numbers_compared(summary["elements_graded"], summary["elements_not_graded"], median, fused)
-
-
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
     """Return a line for each family of which nothing is offered."""
     return [wording.family_left_out(family, cases) for family, cases in left_out.items()]
 
 
-def profile_of(result: Mapping[str, Any]) -> str:
-    """Return the profile of a result."""
-    return profile_of_case(result["case"])
-
-
-def profile_of_case(case: str) -> str:
+def profile_of(case: str) -> str:
     """Return the profile of a case: the first part of its id."""
     return case.partition("/")[0]
 
@@ -68,10 +44,7 @@ def wrong_results(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def by_operation(results: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     """Return results by operation, in order."""
-    grouped: dict[str, list[Mapping[str, Any]]] = {}
-    for result in results:
-        grouped.setdefault(result["operation"], []).append(result)
-    return grouped
+    return {of_operation[0]["operation"]: of_operation for of_operation in _grouped(results, itemgetter("operation"))}
 
 
 def step_sentence(result: Mapping[str, Any]) -> str | None:
@@ -243,12 +216,12 @@ def reported(results: Sequence[Mapping[str, Any]]) -> Failures:
     by_case = [result for result in results if result["status"] == "fail"]
     together: list[Failure] = []
     others = [result for result in results if result["status"] != "fail"]
-    for alike in _grouped(others, lambda result: (result["status"], result["message"], result["under"])):
+    for alike in _grouped(others, itemgetter("status", "message", "under")):
         if len({result["case"] for result in alike}) >= _MANY:
             together.append(failure_of(alike))
         else:
             by_case += alike
-    return Failures([failure_of(of_case) for of_case in _grouped(by_case, lambda result: result["case"])], together)
+    return Failures([failure_of(of_case) for of_case in _grouped(by_case, itemgetter("case"))], together)
 
 
 def _worst_element(worst: Mapping[str, Any]) -> str:
@@ -260,6 +233,7 @@ def _worst_element(worst: Mapping[str, Any]) -> str:
 def _grouped(
     results: Iterable[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], object]
 ) -> list[list[Mapping[str, Any]]]:
+    """Return entries by a key, in order."""
     groups: dict[object, list[Mapping[str, Any]]] = {}
     for result in results:
         groups.setdefault(key(result), []).append(result)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.diagnosis import Diagnosis
-    from attnspec.diagnosis.declarations import Declarations
+    from attnspec.diagnosis.undeclared import Declarations
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
     from attnspec.targets import Declaration
@@ -199,14 +199,13 @@ class Report:
     def __repr__(self) -> str:
         """Return the verdict in three lines: implementation, suite and environment; arrays are never printed."""
         from attnspec.reports import wording
-        from attnspec.reports.entries import verdict
 
         name = wording.shown_name(self.declaration.name, self.declaration.version)
         made_by = wording.made_by(self.suite_version, self.suite_digest, self.cases, self.environment)
         operations = ", ".join(self.declaration.operations) or "no operation"
         return "\n".join(
             (
-                f"Report: {verdict(name, summary_to_json(self.summary), self.not_run)}",
+                f"Report: {wording.verdict(name, summary_to_json(self.summary), self.not_run)}",
                 f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
                 f"By {made_by}.",
             )

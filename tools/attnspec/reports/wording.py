@@ -97,43 +97,37 @@ def shown_name(name: str, version: str | None) -> str:
     return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
-def verdict(
-    name: str,
-    conformance: str,
-    counts: Mapping[str, int],
-    graded: tuple[int, int],
-    not_run: int | None = None,
-) -> str:
-    """Return the verdict of a run in one line; `counts` are (case, dtype) by status, `graded` clauses of all clauses.
+def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
+    """Return the verdict of a run in one line, from its summary as report.json has it.
 
     `not_run` counts (case, dtype) without a result, where the run ended early.
     """
-    passed, tried, wrong = _tally(counts)
-    ungraded = f", {counts['ungraded']} ungraded" if counts.get("ungraded") else ""
-    if conformance == "conforms":
+    passed, tried, wrong = _tally(summary["statuses"])
+    ungraded = f", {summary['statuses']['ungraded']} ungraded" if summary["statuses"].get("ungraded") else ""
+    if summary["conformance"] == "conforms":
         return f"{name} conforms: {passed} of {tried} passed{ungraded}, every clause graded."
-    if conformance == "conforms in part":
-        clauses_graded = f"{graded[0]} of {graded[1]} clauses graded"
-        return f"{name} conforms in part: {passed} of {tried} passed{ungraded}, nothing wrong, {clauses_graded}."
+    if summary["conformance"] == "conforms in part":
+        said = f"{passed} of {tried} passed{ungraded}, nothing wrong, {clauses_graded(summary)} clauses graded"
+        return f"{name} conforms in part: {said}."
     left = ungraded + (f", {not_run} not run" if not_run else "")
     if wrong:
         return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed{left}."
     if not_run is not None:
         return f"{name} was not validated to the end: {passed} of {tried} passed{left}."
-    return f"{name} does not conform: nothing could be graded ({sum(counts.values())} tried)."
+    return f"{name} does not conform: nothing could be graded ({sum(summary['statuses'].values())} tried)."
 
 
-def family_verdict(family: str, conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
-    """Return the verdict of one family in one line; the parameters are those of `verdict`."""
-    return verdict(f"In {TITLES[family]}, it", conformance, counts, graded)
+def short_verdict(summary: Mapping[str, Any]) -> str:
+    """Return the verdict of a run in a few words."""
+    _, tried, wrong = _tally(summary["statuses"])
+    if summary["conformance"] == "conforms in part":
+        return f"conforms in part: {clauses_graded(summary)} clauses"
+    return f"{summary['conformance']}: {wrong} of {tried} wrong" if wrong else summary["conformance"]
 
 
-def short_verdict(conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
-    """Return the verdict of a run in a few words; the parameters are those of `verdict`."""
-    _, tried, wrong = _tally(counts)
-    if conformance == "conforms in part":
-        return f"{conformance}: {graded[0]} of {graded[1]} clauses"
-    return f"{conformance}: {wrong} of {tried} wrong" if wrong else conformance
+def clauses_graded(summary: Mapping[str, Any]) -> str:
+    """Return the number of graded clauses and of all."""
+    return f"{summary['clauses_graded']} of {summary['clauses']}"
 
 
 def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
@@ -143,19 +137,20 @@ def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
     return passed, tried, tried - passed
 
 
-def numbers_compared(graded: int, not_graded: int, median: float | None, fused: tuple[int, int] = (0, 0)) -> str | None:
+def numbers_compared(summary: Mapping[str, Any], fused: tuple[int, int] = (0, 0)) -> str | None:
     """Return how many numbers were compared and how close they came, without a full stop; None when none were.
 
-    `median` is of error / tolerance. `fused`: of the passes in half precision graded unfused, how many would pass the
-    fused grade too, and how many there are.
+    `fused`: of the passes in half precision graded unfused, how many would pass the fused grade too, and how many there
+    are.
     """
+    graded, not_graded, median = (summary[name] for name in ("elements_graded", "elements_not_graded", "median"))
     if not graded:
         return None
     said = f"{graded:,} numbers compared"
     if not_graded:
         said += f", {not_graded:,} not graded"
     if median is not None:
-        said += f"; median error / tolerance {median:.2g}"
+        said += f"; median error / tolerance {float(median):.2g}"
     if fused[1]:
         said += f"; of {fused[1]} passes in half precision, graded unfused, {fused[0]} would pass fused too"
     return said

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-
 Runs = tuple[tuple[str, str], ...]
 """(case, dtype) of some runs."""
 

@@ -6,17 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
+from attnspec.contract import TITLES
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.entries import (
-    clauses_graded,
     diagnosis_lines,
     left_out_sentences,
-    numbers_compared,
     points_at,
     reported,
-    verdict,
 )
 from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import problems_of, whole_of
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from attnspec.diagnosis.declarations import Declarations
+    from attnspec.diagnosis.undeclared import Declarations
     from attnspec.reports.entries import Failure
     from attnspec.reports.problems import Problem, Whole
     from attnspec.reports.report import Report
@@ -75,7 +73,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
             say(console, sentence)
     name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
-    say(console, verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+    say(console, wording.verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
 
 
 def _print_what_could_be_declared(declarations: Declarations, console: Console) -> None:
@@ -259,17 +257,16 @@ def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> Non
 def _closing(report: Report) -> list[str]:
     """Return how many numbers were compared, and the verdict of each family where there are several."""
     summary = report.summary
-    compared = numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
-    families = {family: summary_to_json(of_family) for family, of_family in report.by_family.items()}
+    compared = wording.numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
     again = wording.counted(report.probes or 0, "more time")
     return [
         *([f"It was called {again} to measure what it computes; --no-probes forbids it."] if report.probes else []),
         *([] if compared is None else [f"{compared}."]),
         *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
         *(
-            wording.family_verdict(family, of_family["conformance"], of_family["statuses"], clauses_graded(of_family))
-            for family, of_family in families.items()
-            if len(families) > 1
+            wording.verdict(f"In {TITLES[family]}, it", summary_to_json(of_family))
+            for family, of_family in report.by_family.items()
+            if len(report.by_family) > 1
         ),
     ]
 

@@ -21,7 +21,6 @@ from attnspec.reports.entries import diagnosis_of, failure_of, implementation_na
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
 _LONGEST_MESSAGE = 300
 
 
@@ -29,7 +28,7 @@ def junit_xml(document: Mapping[str, Any]) -> str:
     """Return a report.json as JUnit XML."""
     by_profile: dict[str, list[Mapping[str, Any]]] = {}
     for result in document["results"]:
-        by_profile.setdefault(profile_of(result), []).append(result)
+        by_profile.setdefault(profile_of(result["case"]), []).append(result)
     name = implementation_name(document)
     counts = _counts(document["results"])
     del counts["skipped"]  # which the schema knows of a testsuite alone

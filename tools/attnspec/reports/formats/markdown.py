@@ -20,13 +20,11 @@ from attnspec.reports.entries import (
     diagnosis_of,
     implementation_name,
     left_out_sentences,
-    numbers_compared,
     points_at,
     profile_of,
     reported,
     reproduction,
     suspicions,
-    verdict,
     wrong_results,
 )
 
@@ -48,9 +46,9 @@ _BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters."""
-    sign = _SIGNS[document["summary"]["conformance"]]
+    sign, name = _SIGNS[document["summary"]["conformance"]], code(implementation_name(document))
     head = [
-        f"### {sign} {verdict(code(implementation_name(document)), document['summary'], document.get('not_run'))}",
+        f"### {sign} {wording.verdict(name, document['summary'], document.get('not_run'))}",
         "",
         *_table(document),
         "",
@@ -95,10 +93,9 @@ def _table(document: Mapping[str, Any]) -> list[str]:
     heads = [wording.PASSED_OF_TRIED, *map(wording.dtype_name, dtypes), wording.CLAUSES_GRADED]
     lines = [_row(heads), _row(["---", *("---:" for _ in heads[1:])])]
     for profile, summary in document["summary"]["profiles"].items():
-        of_profile = [result for result in results if profile_of(result) == profile]
+        of_profile = [result for result in results if profile_of(result["case"]) == profile]
         cells = [_cell([result["status"] for result in of_profile if result["dtype"] == dtype]) for dtype in dtypes]
-        graded = f"{summary['clauses_graded']} of {summary['clauses']}"
-        lines.append(_row([code(profile).replace("|", "¦"), *cells, graded]))
+        lines.append(_row([code(profile).replace("|", "¦"), *cells, wording.clauses_graded(summary)]))
     return lines
 
 
@@ -191,7 +188,7 @@ def _reasons(document: Mapping[str, Any]) -> list[str]:
 
 def _closing(document: Mapping[str, Any]) -> list[str]:
     suite = document["suite"]
-    compared = numbers_compared(document["summary"])
+    compared = wording.numbers_compared(document["summary"])
     made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
     lines = [*left_out_sentences(document.get("left_out", {})), ". ".join(filter(None, (compared, made_by))) + "."]
     return [prose(line) for line in lines]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.base.replacing import check_replaceable, replace_file
 from attnspec.cases import canonical_json
-from attnspec.reports.entries import clauses_graded
 from attnspec.reports.report import report_to_json
 from attnspec.reports.wording import short_verdict
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Suite
     from attnspec.reports.report import Report
-
 
 BADGE = "badge.json"
 """Ending of a badge's file name; every other ``.json`` is a report.json."""
@@ -106,6 +104,6 @@ _COLOURS = {"conforms": "brightgreen", "conforms in part": "yellowgreen", "does 
 def badge(document: Mapping[str, Any]) -> str:
     """Return a report.json as the JSON of an endpoint badge."""
     summary = document["summary"]
-    said = short_verdict(summary["conformance"], summary["statuses"], clauses_graded(summary))
+    said = short_verdict(summary)
     shown = {"schemaVersion": 1, "label": "attnspec", "message": said, "color": _COLOURS[summary["conformance"]]}
     return json.dumps(shown) + "\n"

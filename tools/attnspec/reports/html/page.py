@@ -17,7 +17,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
-from attnspec.reports.entries import clauses_graded, command_words, profile_of_case, step_sentence, without_a_name
+from attnspec.reports.entries import command_words, profile_of, step_sentence, without_a_name
 from attnspec.reports.html.glossary import glossary, sources
 from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.written_reports import rank, ratio
@@ -163,7 +163,7 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         "command": [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)],
         "conformance": summary["conformance"],
         "counts": summary["statuses"],
-        "clauses": clauses_graded(summary),
+        "clauses": [summary["clauses_graded"], summary["clauses"]],
         "elements": [summary["elements_graded"], summary["elements_not_graded"]],
         "median": summary["median"],
         "conventions": implementation["conventions"],
@@ -199,7 +199,7 @@ def _case(case_id: str, documents: Sequence[Mapping[str, Any]], suite: Suite | N
     else:
         result = next(entry for document in documents for entry in document["results"] if entry["case"] == case_id)
         about = {"title": None, **{name: result[name] for name in ("operation", "clauses", "errata")}}
-    return {"id": case_id, "profile": profile_of_case(case_id), **about}
+    return {"id": case_id, "profile": profile_of(case_id), **about}
 
 
 def _result(result: Mapping[str, Any], positions: Mapping[str, int], texts: _Texts) -> list[Any]:
@@ -258,7 +258,7 @@ def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
     wrong = {result["case"] for document in documents for result in document["results"] if result["status"] in WRONG}
     by_profile: dict[str, list[str]] = {}
     for case_id in sorted(wrong):
-        by_profile.setdefault(profile_of_case(case_id), []).append(case_id)
+        by_profile.setdefault(profile_of(case_id), []).append(case_id)
     return [case_id for turn in zip_longest(*by_profile.values()) for case_id in turn if case_id is not None]
 
 

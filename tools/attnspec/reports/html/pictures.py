@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from attnspec.contract.operation import Operation
     from attnspec.grading import Run
 
-
 _WHERE_NOTHING_IS_EXPECTED = str.maketrans("rw", "ad")
 """Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""
 
