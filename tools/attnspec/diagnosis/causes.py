@@ -6,7 +6,7 @@ them meet in one run, neither gives its numbers alone; such failures are put dow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import is_finite
@@ -191,4 +191,4 @@ def _with_certainty(cause: Cause, against: Mapping[str, int], elsewhere: Mapping
         and against[mistake] <= _MISSED_AT_MOST * explains
         and elsewhere[mistake] <= _ELSEWHERE * explains
     )
-    return Cause(cause.groups, cause.undeclared, cause.explained, is_sure)
+    return replace(cause, is_sure=is_sure)

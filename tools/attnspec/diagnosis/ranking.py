@@ -40,9 +40,9 @@ class Candidate:
     """Mistake with the evidence for and against it, in numbers of runs looked at.
 
     Failing runs: reproduced in the outputs that matter, or `reproduced_fully` in all; `by_numbers` in a number beside
-    NaN; `opposed` made wrong in another way; `elsewhere` left right, so something else is wrong; `out_of_reach`
-    undecided, by shapes or NaN. `contradicted` are passing runs that it would break. `error` is the mean over the runs
-    reproduced of the largest distance, 1 being the most that agrees.
+    NaN; `opposed` made wrong in another way; `elsewhere` left right, so something else is wrong; those
+    `undecided`, by shapes or NaN. `contradicted` are passing runs that it would break. `error` is the mean over the
+    runs reproduced of the largest distance, 1 being the most that agrees.
     """
 
     mistake: Mistake
@@ -51,7 +51,7 @@ class Candidate:
     by_numbers: int
     opposed: int
     elsewhere: int
-    out_of_reach: int
+    undecided: int
     contradicted: int
     error: float
 
@@ -64,7 +64,7 @@ class Candidate:
     def stands(self) -> bool:
         """Whether the mistake may be the cause of the runs that it reproduces: it would break no pass."""
         return (
-            self.reproduced > self.out_of_reach
+            self.reproduced > self.undecided
             and self.contradicted == 0
             and self.opposed <= _MOST_OPPOSED * self.reproduced
             and self.reproduced >= WORTH_TELLING * self.failing
@@ -150,7 +150,7 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
         by_numbers=sum(agreement.by_numbers for agreement in matching),
         opposed=len(agreements) - len(matching) - elsewhere,
         elsewhere=elsewhere,
-        out_of_reach=len(failing) - len(agreements),
+        undecided=len(failing) - len(agreements),
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
     )

@@ -42,13 +42,13 @@ def key_of(result: Result) -> Key:
 
 
 def said_of(result: Result) -> str:
-    """Return the message of a result, as groups and baselines hold it: harmless and on one line."""
+    """Return the message of a result, as groups and baselines have it: harmless and on one line."""
     return plain_text(result.verdict.message or result.status)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Result that is expected not to pass, with its `reason` in the words of the baseline's keeper.
+    """Result that is expected not to pass, with its `reason` in the words of people.
 
     The status is ``unsupported`` in a baseline of format 1 alone.
     """

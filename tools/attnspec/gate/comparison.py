@@ -53,7 +53,6 @@ class Comparison:
         yield from self._conventions()
         yield from self._fewer_graded()
         yield from self._new_cases()
-        yield from self._gone_cases()
 
     def _is_known(self, result: Result) -> bool:
         """Return whether the baseline has seen this case, as it is now."""
@@ -236,7 +235,7 @@ class Comparison:
             yield Finding("fewer graded", "fails", "", None, sentence)
 
     def _new_cases(self) -> Generator[Finding]:
-        """Name the cases that the baseline has not seen."""
+        """Name the cases that the baseline has not seen, and those that it has seen and that are gone."""
         statuses: dict[str, list[Result]] = {}
         for result in self.report.results:
             if not self._is_known(result):
@@ -246,8 +245,6 @@ class Comparison:
             counts = Counter(result.status for result in results)
             said = ", ".join(f"{status} ({count})" if len(counts) > 1 else status for status, count in counts.items())
             yield Finding("new cases", "notes", case_id, None, f"{revised}{said}")
-
-    def _gone_cases(self) -> Generator[Finding]:
         for case_id in self._gone:
             sentence = self.retired.get(case_id, "is no longer in the suite")
             yield Finding("retired", "notes", case_id, None, sentence)

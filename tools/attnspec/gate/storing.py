@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import BaselineError, FixtureError
 from attnspec.base.replacing import replace_file
 from attnspec.cases import canonical_json, check_file
 from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
-from attnspec.gate.group import Group
+from attnspec.gate.group import BY_CASE, BY_WORDS, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
 _READ = (1, FORMAT)
@@ -66,13 +67,17 @@ def _what_to_do(path: Path) -> str:
 
 def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
     implementation, suite = document["implementation"], document["suite"]
+    groups = tuple(
+        Group({name: group[name] for name in (*BY_CASE, *BY_WORDS) if name in group}, group["count"], group["reason"])
+        for group in document.get("groups", ())
+    )
     baseline = Baseline(
         name=implementation["name"],
         operations=tuple(implementation["operations"]),
         dtypes=tuple(implementation["dtypes"]),
         conventions=implementation["conventions"],
         entries=tuple(Entry(**entry) for entry in document["entries" if document["format"] == 1 else "failures"]),
-        groups=tuple(map(_group_from_json, document.get("groups", ()))),
+        groups=groups,
         graded=document["graded"],
         suite_version=suite["version"],
         suite_digest=suite["digest"],
@@ -89,12 +94,12 @@ def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
 
 def _to_json(baseline: Baseline) -> dict[str, Any]:
     assert baseline.answered is not None
+    # A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
+    marks = {case_id: 1 << index for index, case_id in enumerate(sorted(baseline.cases))}
+    answered = {dtype: f"{sum(marks[case_id] for case_id in ids):x}" for dtype, ids in baseline.answered.items()}
     return {
         "format": FORMAT,
-        "failures": [
-            {"case": entry.case, "dtype": entry.dtype, "status": entry.status, "reason": entry.reason}
-            for entry in baseline.entries
-        ],
+        "failures": [asdict(entry) for entry in baseline.entries],
         "graded": baseline.graded,
         "groups": [{**group.criteria, "count": group.count, "reason": group.reason} for group in baseline.groups],
         "implementation": {
@@ -107,23 +112,8 @@ def _to_json(baseline: Baseline) -> dict[str, Any]:
             "version": baseline.suite_version,
             "digest": baseline.suite_digest,
             "cases": dict(baseline.cases),
-            "answered": _answered_to_json(baseline.answered, sorted(baseline.cases)),
+            "answered": answered,
         },
-    }
-
-
-def _group_from_json(document: Mapping[str, Any]) -> Group:
-    criteria = {name: value for name, value in document.items() if name not in ("count", "reason")}
-    return Group(criteria, document["count"], document["reason"])
-
-
-# A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
-
-
-def _answered_to_json(answered: Mapping[str, frozenset[str]], ids: Sequence[str]) -> dict[str, str]:
-    return {
-        dtype: f"{sum(1 << index for index, case_id in enumerate(ids) if case_id in of_dtype):x}"
-        for dtype, of_dtype in answered.items()
     }
 
 

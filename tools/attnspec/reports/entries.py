@@ -91,7 +91,12 @@ def points_at(diagnosis: Mapping[str, Any]) -> str | None:
     """Return the word for `attnspec explain`: the mistake, the clause, or the first suspected clause."""
     if diagnosis["clause"] is not None:
         return diagnosis["mistake"] if diagnosis["sentence"] else diagnosis["clause"]
-    return next((suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]), None)
+    return next(iter(suspected_clauses(diagnosis)), None)
+
+
+def suspected_clauses(diagnosis: Mapping[str, Any]) -> list[str]:
+    """Return the clauses that a diagnosis reports as suspected, the likeliest first."""
+    return [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
 
 
 def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
@@ -100,7 +105,7 @@ def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
     share = wording.share(operation, explains, diagnosis["of"])
     if diagnosis["clause"] is not None:
         return [f"In {share}, what breaks is {wording.clause_in_words(diagnosis['clause'])}"]
-    reported = [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
+    reported = suspected_clauses(diagnosis)
     if not reported:
         return [f"No known mistake explains {share}."]
     first, *others = map(wording.clause_in_words, reported)

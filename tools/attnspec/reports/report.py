@@ -271,7 +271,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
     names += ("facts", "attended", "certainty", "same", "undeclared")
     of_law = ("kind", "clauses", "sentence", "case", "confirmed")
     suspects = [{**vars(suspect), "is_told": suspect.is_reported} for suspect in diagnosis.suspects]
-    counts = ("reproduced", "reproduced_fully", "by_numbers", "opposed", "elsewhere", "out_of_reach", "contradicted")
+    counts = ("reproduced", "reproduced_fully", "by_numbers", "opposed", "elsewhere", "contradicted")
     return {
         **{name: json_types(getattr(diagnosis, name)) for name in names},
         "suspects": [{name: suspect[name] for name in suspect if name != "is_reported"} for suspect in suspects],
@@ -281,6 +281,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
                 "clause": candidate.mistake.clause,
                 "sentence": candidate.mistake.sentence,
                 **{name: getattr(candidate, name) for name in counts},
+                "out_of_reach": candidate.undecided,
             }
             for candidate in diagnosis.candidates
         ],

@@ -140,7 +140,9 @@ def _print_table(report: Report, console: Console, *, whole: bool) -> None:
         if dtypes != [ANY] and {result.dtype for result in results} == {ANY}:
             # A column for the few that have no dtype would not fit beside four dtypes.
             name, cells[0] = f"{operation}, {wording.dtype_name(ANY)}", _cell(results)
-        table.add_row(name, *(Text(text, style=style) for text, style in cells), *([_worst(results)] if whole else []))
+        ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
+        worst = f"{max(ratios):.2g}" if ratios else ""
+        table.add_row(name, *(Text(text, style=style) for text, style in cells), *([worst] if whole else []))
     unbounded = console.options.update(max_width=_UNBOUNDED)
     if console.measure(table, options=unbounded).maximum > console.width:
         table.padding = 0
@@ -164,11 +166,6 @@ def _cell(results: list[Result]) -> tuple[str, str]:
         return "none", "yellow"
     passed = sum(result.status == "pass" for result in tried)
     return f"{passed}/{len(tried)}", "green" if passed == len(tried) else "red"
-
-
-def _worst(results: list[Result]) -> str:
-    ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
-    return f"{max(ratios):.2g}" if ratios else ""
 
 
 def _print_counted(count: int, lines: Sequence[str], console: Console) -> None:

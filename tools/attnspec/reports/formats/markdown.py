@@ -54,7 +54,11 @@ def markdown(document: Mapping[str, Any]) -> str:
         "",
         *_not_seen(document),
     ]
-    tail = [*_reasons(document), *_closing(document)]
+    suite = document["suite"]
+    made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
+    closing = ". ".join(filter(None, (wording.numbers_compared(document["summary"]), made_by)))
+    left_out = left_out_sentences(document.get("left_out", {}))
+    tail = [*_reasons(document), *map(prose, (*left_out, f"{closing}."))]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
     return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
@@ -143,33 +147,20 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
         "",
     ]
     room -= sum(len(line) + 1 for line in (*opening, *closing))
-    entries = [*map(_entry, failures.by_case), *map(_entry_of_many, failures.together)]
+    entries = [*map(_entry, failures.by_case), *map(_entry, failures.together)]
     return [*opening, *_fitting(entries, room, "cases"), *closing]
 
 
 def _entry(failure: Failure) -> str:
-    """Return a list item for one failing case."""
-    kind = failure.check or failure.status
-    lines = [f"- {code(failure.cases[0])} ({prose(', '.join(failure.dtypes))}), {kind}:", f"  {_message(failure)}"]
-    if failure.step is not None:
-        lines.append(f"  {prose(failure.step)}")
-    return "\n".join(lines)
-
-
-def _entry_of_many(failure: Failure) -> str:
-    """Return a list item for many cases that ended in the same words."""
-    count = len(failure.cases)
-    return "\n".join(
-        (
-            f"- {wording.counted(count, 'case')} ({prose(', '.join(failure.dtypes))}), {failure.status}:",
-            f"  {_message(failure)}",
-            f"  {wording.names([*map(code, failure.cases[:_NAMED])], count)}",
-        )
-    )
-
-
-def _message(failure: Failure) -> str:
-    return code(plain_text(failure.message, longest=_LONGEST_MESSAGE))
+    """Return a list item for one failing case, or for many that ended in the same words."""
+    count, kind = len(failure.cases), failure.status
+    if count == 1:
+        named, kind, last = code(failure.cases[0]), failure.check or kind, failure.step and prose(failure.step)
+    else:
+        named, last = wording.counted(count, "case"), wording.names([*map(code, failure.cases[:_NAMED])], count)
+    message = code(plain_text(failure.message, longest=_LONGEST_MESSAGE))
+    lines = [f"- {named} ({prose(', '.join(failure.dtypes))}), {kind}:", f"  {message}"]
+    return "\n".join([*lines, f"  {last}"] if last is not None else lines)
 
 
 def _reasons(document: Mapping[str, Any]) -> list[str]:
@@ -184,14 +175,6 @@ def _reasons(document: Mapping[str, Any]) -> list[str]:
     lines = [f"- {count} times {code(reason)}" for reason, count in reasons.most_common()]
     opening = ["<details>", f"<summary>Not graded: {reasons.total()}</summary>", ""]
     return [*opening, *_fitting(lines, _LONGEST_REASONS, "reasons"), "", "</details>", ""]
-
-
-def _closing(document: Mapping[str, Any]) -> list[str]:
-    suite = document["suite"]
-    compared = wording.numbers_compared(document["summary"])
-    made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
-    lines = [*left_out_sentences(document.get("left_out", {})), ". ".join(filter(None, (compared, made_by))) + "."]
-    return [prose(line) for line in lines]
 
 
 def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:

@@ -9,7 +9,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
-from attnspec.reports.entries import failure_of, points_at
+from attnspec.reports.entries import failure_of, points_at, suspected_clauses
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
@@ -130,10 +130,9 @@ def _breaks(clauses: Mapping[str, int]) -> str:
 
 def _hints(entry: Mapping[str, Any], whole: Whole) -> list[str]:
     """Return the hints of failures without a name: conventions, suspects, mistakes in part alike."""
-    suspected = [suspect["clause"] for suspect in entry["suspects"] if suspect["is_told"]]
     partly = [f"In part it looks like {like['mistake']}: {like['sentence']}" for like in entry["candidates"][:1]]
     hints = _undeclared(entry, whole)
-    if suspected:
+    if suspected := suspected_clauses(entry):
         first, *others = suspected
         likely = f"Most likely broken, if not {' or '.join(others)}" if others else "Most likely, this is broken"
         hints.append(f"{likely}: {wording.clause_in_words(first)}")
