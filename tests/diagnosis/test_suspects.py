@@ -1,5 +1,7 @@
 """What failures without a name point at: mistakes that the catalogue does not hold, reported by the clause."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from attnspec.diagnosis import UNKNOWN, diagnose, suspects
 from attnspec.reports.entries import diagnosis_lines
 from attnspec.reports.report import diagnosis_to_json
 from attnspec_mistakes.labelled_mistakes import Judged, judged_cases
+from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention as reference
 
 
 def a_third_of_the_width(query, arguments):
@@ -197,3 +200,36 @@ def test_errors_point_at_a_clause_too():
 
 def test_no_failure_has_no_diagnosis():
     assert diagnose(()) == ()
+
+
+PROFILES = ("core", "masking", "cache", "logsumexp")
+
+
+def changed(output, change):
+    """Return attention that is right but for one of its outputs."""
+
+    def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, **others):
+        given = reference(query, key, value, mask, past_key, past_value, **others)._asdict()
+        return given | {output: change(given[output])}
+
+    return SimpleNamespace(scaled_dot_product_attention=scaled_dot_product_attention)
+
+
+@pytest.mark.parametrize(
+    ("output", "change", "clause"),
+    [
+        ("weights", np.sqrt, "sdpa.weights"),
+        ("logsumexp", lambda array: array + 0.25, "sdpa.logsumexp"),
+        ("present_key", lambda array: array[:, :, ::-1], "sdpa.past.present"),
+        ("scores", lambda array: 2 * array, "sdpa.scores"),
+    ],
+)
+def test_an_output_that_alone_is_wrong_points_at_its_clause(output, change, clause):
+    first, *_ = attnspec.validate(changed(output, change), profile=PROFILES).diagnosis
+    reported = [suspect.clause for suspect in first.suspects if suspect.is_reported]
+    assert clause in (first.clause, *reported[:1])
+
+
+def test_a_wrong_first_output_is_not_blamed_on_the_others():
+    first, *_ = attnspec.validate(changed("output", lambda array: 3 * array), profile=PROFILES).diagnosis
+    assert "sdpa.logsumexp" not in [suspect.clause for suspect in first.suspects if suspect.is_reported]
