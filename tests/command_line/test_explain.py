@@ -5,7 +5,7 @@ import pytest
 from attnspec.cases import load_suite
 from attnspec.command_line import main
 from attnspec.contract import OPERATIONS
-from attnspec.diagnosis import difference_made
+from attnspec.diagnosis.differences import difference_made
 from attnspec.specification import clauses, errata
 from attnspec_mistakes import CATALOGUE, mistakes_of
 

@@ -87,7 +87,7 @@ def diagnosis_with(engine):
 
 @pytest.fixture(scope="session")
 def diagnosis_of_changed(engine):
-    """Diagnose an engine whose attention is asked with other arguments: a function of query and arguments."""
+    """Diagnose an engine whose attention is requested with other arguments: a function of query and arguments."""
 
     def diagnosed(change, **settings):
         class Changed(engine):

@@ -1,4 +1,4 @@
-"""What strangers made wrong, and what a report tells them: the clause first, and no surer than it may be."""
+"""What strangers made wrong, and what is reported to them: the clause first, and no surer than it may be."""
 
 import math
 from functools import cache
@@ -9,7 +9,7 @@ import pytest
 
 import attnspec
 from attnspec.reports.entries import diagnosis_lines
-from attnspec.reports.report_json import diagnosis_to_json
+from attnspec.reports.report import diagnosis_to_json
 
 PROFILES = ("core", "masking", "causal", "window", "softcap", "logsumexp", "grouped_query", "stress", "nonfinite")
 
@@ -111,7 +111,7 @@ def diagnosed(implementation, select=None):
     return report_on(implementation, select).diagnosis
 
 
-def clauses_told(entry):
+def clauses_reported(entry):
     """The clauses of which an entry speaks, the likeliest first."""
     return [entry.clause] if entry.clause else [suspect.clause for suspect in entry.suspects if suspect.is_reported]
 
@@ -228,7 +228,7 @@ class UnscaledWithBooleanMasks:
 
 def test_a_missing_scale_beside_a_misread_mask_is_told_first():
     first = diagnosed(UnscaledWithBooleanMasks)[0]
-    assert clauses_told(first)[0] == "sdpa.scale.default"
+    assert clauses_reported(first)[0] == "sdpa.scale.default"
     assert first.certainty in ("it is", "most likely")
 
 
@@ -241,7 +241,7 @@ class LoweredByABillion(TextbookAttention):
 
 def test_a_mask_of_large_numbers_points_at_masks():
     first = diagnosed(LoweredByABillion)[0]
-    assert clauses_told(first)[0] in ("sdpa.mask.boolean", "sdpa.fully_masked_row")
+    assert clauses_reported(first)[0] in ("sdpa.mask.boolean", "sdpa.fully_masked_row")
     assert first.certainty in ("most likely", "one of these")
     assert any("a Boolean mask" in fact for fact in first.facts)
 
@@ -276,7 +276,7 @@ def test_heads_that_a_reshape_mixes_up_are_named(implementation, clause):
 def test_heads_that_two_reshapes_mix_up_point_at_one_of_both():
     first = diagnosed_heads(HeadsSplitAndMergedByReshape)[0]
     assert first.certainty in ("most likely", "one of these")
-    assert clauses_told(first)[0] in ("multi_head.split", "multi_head.combine")
+    assert clauses_reported(first)[0] in ("multi_head.split", "multi_head.combine")
 
 
 class WithoutMaximum(TextbookAttention):
@@ -289,7 +289,7 @@ class WithoutMaximum(TextbookAttention):
 def test_an_overflow_to_nan_is_told_as_that_and_not_as_an_edited_input():
     entries = diagnosed(WithoutMaximum)
     assert entries[0].clause == "sdpa.softmax.stability"
-    assert not any(clause.endswith("inputs_unchanged") for entry in entries for clause in clauses_told(entry))
+    assert not any(clause.endswith("inputs_unchanged") for entry in entries for clause in clauses_reported(entry))
 
 
 class Leaking(TextbookAttention):
@@ -302,13 +302,13 @@ def test_nan_in_one_case_identifies_nothing():
     (entry,) = diagnosed(Leaking, "nonfinite/window")
     assert entry.mistake == "unknown"
     assert entry.certainty == "it lies in"
-    assert clauses_told(entry) == []
+    assert clauses_reported(entry) == []
     assert entry.of == 1
 
 
 def test_one_case_is_never_sure():
     (entry,) = diagnosed(DividedByTheWidth, "core/plain")
-    assert clauses_told(entry) in ([], ["sdpa.scale.default"])
+    assert clauses_reported(entry) in ([], ["sdpa.scale.default"])
     assert entry.certainty != "it is"
 
 
@@ -339,13 +339,13 @@ class TwoMistakes(TextbookAttention):
         return super().in_window(distance, (None if left is None else left + 1, right))
 
 
-def test_two_mistakes_are_told_each_with_its_cases():
+def test_two_mistakes_are_reported_each_with_its_cases():
     entries = diagnosed(TwoMistakes)
-    told = {entry.clause: entry for entry in entries}
-    assert list(told) == ["sdpa.window.left", "sdpa.softcap.definition"]
+    reported = {entry.clause: entry for entry in entries}
+    assert list(reported) == ["sdpa.window.left", "sdpa.softcap.definition"]
     assert all(entry.certainty == "it is" for entry in entries)
     assert sum(entry.explains for entry in entries) <= entries[0].of
-    assert "softcap" in told["sdpa.softcap.definition"].first_case
+    assert "softcap" in reported["sdpa.softcap.definition"].failures[0][0]
 
 
 class ScaleAndSoftcap(DividedByTheWidth):
@@ -355,7 +355,7 @@ class ScaleAndSoftcap(DividedByTheWidth):
 def test_a_second_smaller_mistake_is_told_beside_the_first():
     first, second = diagnosed(ScaleAndSoftcap)[:2]
     assert (first.clause, first.certainty) == ("sdpa.scale.default", "it is")
-    assert clauses_told(second)[0] == "sdpa.softcap.definition"
+    assert clauses_reported(second)[0] == "sdpa.softcap.definition"
 
 
 class Demoted(TextbookAttention):

@@ -1,10 +1,10 @@
-"""Mistakes of a layout are named where it is asked, and nowhere else."""
+"""Mistakes of a layout are named where it is requested, and nowhere else."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from attnspec.contract import CLAUSES_INSTEAD
+from attnspec.contract import CLAUSES_IN_PLACE
 from attnspec.contract.layout import clause_in, layouts_of_clause
 from attnspec.specification import clauses
 from attnspec.validation import validate
@@ -57,12 +57,12 @@ def test_clauses_about_arguments_that_a_layout_has_not_give_way_to_its_own():
     assert clause_in("sdpa.key_lengths.exclusion", "paged_csr:page_size=16") == "sdpa.paged.list_length"
     assert clause_in("sdpa.key_lengths.alignment", None) == "sdpa.key_lengths.alignment"
     assert clause_in("sdpa.softcap.order", "packed") == "sdpa.softcap.order"
-    for layout, instead in CLAUSES_INSTEAD.items():
+    for layout, instead in CLAUSES_IN_PLACE.items():
         assert {*instead} <= {*clauses()}
         assert all(layout in layouts_of_clause(clause) for clause in instead.values())
 
 
-def test_what_was_measured_leaves_the_clauses_of_a_layout_to_be_told():
+def test_what_was_measured_leaves_the_clauses_of_a_layout_to_be_reported():
     (first, *_) = report_of(MISTAKES["sdpa.packed_aligned_by_the_whole"], "packed", probes=True).diagnosis
     assert all("sdpa.packed.position" in law.clauses for law in first.laws)
 

@@ -38,10 +38,10 @@ PAIRS = [
 def test_the_engine_is_right_without_mistakes(engine):
     import attnspec
 
-    asked = engine(steps=True)
-    assert attnspec.validate(asked, dtypes="float64").wrong == ()
+    requested = engine(steps=True)
+    assert attnspec.validate(requested, dtypes="float64").wrong == ()
     assert attnspec.validate(engine(unfused=True), dtypes="bfloat16", profile=["core", "layout"]).wrong == ()
-    assert len(asked.known & CLAUSES.keys()) >= 100
+    assert len(requested.known & CLAUSES.keys()) >= 100
 
 
 def named_in():
@@ -87,7 +87,7 @@ def test_two_mistakes_that_meet_in_few_cases_are_both_named_each_with_its_own(di
 
 def test_a_mistake_that_would_break_passing_cases_is_a_hint_and_no_name(diagnosis_with):
     from attnspec.reports.entries import diagnosis_lines
-    from attnspec.reports.report_json import diagnosis_to_json
+    from attnspec.reports.report import diagnosis_to_json
     from attnspec_reference import scaled_dot_product_attention
 
     def without_causality_in_grouped_heads(output, **arguments):
@@ -105,8 +105,8 @@ def test_a_mistake_that_would_break_passing_cases_is_a_hint_and_no_name(diagnosi
     assert any("but would break cases that pass" in line for line in said)
 
 
-def test_mistakes_that_the_output_cannot_tell_apart_are_both_named(diagnosis_of):
-    """Swapping the weight matrices of query and key transposes the scores: only the scores' inputs would tell."""
+def test_mistakes_that_the_output_cannot_distinguish_are_both_named(diagnosis_of):
+    """Swapping the weight matrices of query and key transposes the scores: only the scores' inputs would show it."""
     entries = diagnosis_of("single_head.scores_transposed")
     assert {entry.mistake for entry in entries} == {
         "single_head.scores_transposed",
@@ -114,12 +114,12 @@ def test_mistakes_that_the_output_cannot_tell_apart_are_both_named(diagnosis_of)
     }
 
 
-def test_the_steps_tell_them_apart(diagnosis_of):
+def test_the_steps_distinguish_them(diagnosis_of):
     entries = diagnosis_of("single_head.scores_transposed", steps=True)
     assert [entry.mistake for entry in entries] == ["single_head.scores_transposed"]
 
 
-def test_a_mistake_in_an_output_that_is_not_owed_is_named(diagnosis_of):
+def test_a_mistake_in_an_output_that_is_not_expected_is_named(diagnosis_of):
     entries = diagnosis_of("sdpa.logsumexp_base_two", steps=True)
     assert [entry.mistake for entry in entries] == ["sdpa.logsumexp_base_two"]
 

@@ -1,4 +1,4 @@
-"""Every student's file says which mistake it makes, and is told so."""
+"""Every student's file says which mistake it makes, and is reported so."""
 
 import re
 from pathlib import Path

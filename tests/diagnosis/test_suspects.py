@@ -1,4 +1,6 @@
-"""What failures without a name point at: mistakes that the catalogue does not hold, told by the clause."""
+"""What failures without a name point at: mistakes that the catalogue does not hold, reported by the clause."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,8 +9,9 @@ import attnspec
 from attnspec.cases import load_suite
 from attnspec.diagnosis import UNKNOWN, diagnose, suspects
 from attnspec.reports.entries import diagnosis_lines
-from attnspec.reports.report_json import diagnosis_to_json
+from attnspec.reports.report import diagnosis_to_json
 from attnspec_mistakes.labelled_mistakes import Judged, judged_cases
+from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention as reference
 
 
 def a_third_of_the_width(query, arguments):
@@ -98,10 +101,10 @@ def test_cases_of_another_folder_are_compared_by_the_clauses_that_they_list(tmp_
     """Of cases that nobody tried the mistakes on, nothing is known but what they are about."""
     shipped = load_suite(profiles=("core", "masking"))
     for case in shipped.cases:
-        place = tmp_path / f"{case}_of_mine.json"
-        place.parent.mkdir(exist_ok=True)
+        position = tmp_path / f"{case}_of_mine.json"
+        position.parent.mkdir(exist_ok=True)
         text = (shipped.folder / f"{case}.json").read_text(encoding="utf-8")
-        place.write_text(text.replace(f'"id": "{case}"', f'"id": "{case}_of_mine"'), encoding="utf-8")
+        position.write_text(text.replace(f'"id": "{case}"', f'"id": "{case}_of_mine"'), encoding="utf-8")
 
     class Doubled:
         dtypes = ("float64",)
@@ -197,3 +200,36 @@ def test_errors_point_at_a_clause_too():
 
 def test_no_failure_has_no_diagnosis():
     assert diagnose(()) == ()
+
+
+PROFILES = ("core", "masking", "cache", "logsumexp")
+
+
+def changed(output, change):
+    """Return attention that is right but for one of its outputs."""
+
+    def scaled_dot_product_attention(query, key, value, mask=None, past_key=None, past_value=None, **others):
+        given = reference(query, key, value, mask, past_key, past_value, **others)._asdict()
+        return given | {output: change(given[output])}
+
+    return SimpleNamespace(scaled_dot_product_attention=scaled_dot_product_attention)
+
+
+@pytest.mark.parametrize(
+    ("output", "change", "clause"),
+    [
+        ("weights", np.sqrt, "sdpa.weights"),
+        ("logsumexp", lambda array: array + 0.25, "sdpa.logsumexp"),
+        ("present_key", lambda array: array[:, :, ::-1], "sdpa.past.present"),
+        ("scores", lambda array: 2 * array, "sdpa.scores"),
+    ],
+)
+def test_an_output_that_alone_is_wrong_points_at_its_clause(output, change, clause):
+    first, *_ = attnspec.validate(changed(output, change), profile=PROFILES).diagnosis
+    reported = [suspect.clause for suspect in first.suspects if suspect.is_reported]
+    assert clause in (first.clause, *reported[:1])
+
+
+def test_a_wrong_first_output_is_not_blamed_on_the_others():
+    first, *_ = attnspec.validate(changed("output", lambda array: 3 * array), profile=PROFILES).diagnosis
+    assert "sdpa.logsumexp" not in [suspect.clause for suspect in first.suspects if suspect.is_reported]

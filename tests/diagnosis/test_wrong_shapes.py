@@ -1,4 +1,4 @@
-"""Whatever the shape of what comes back, it is told what is wrong with it."""
+"""Whatever the shape of an answer, its mistake is reported."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A suite of four quick cases, an adapter that can be told how to behave, and the command line to run them."""
+"""A suite of four quick cases, an adapter whose behaviour is set, and the command line to run them."""
 
 import hashlib
 import json
@@ -108,12 +108,14 @@ class Checkout:
         document = json.loads(self.baseline.read_text("utf-8"))
         answered, operations = document["suite"].pop("answered"), document["implementation"]["operations"]
         entries = document.pop("failures")
-        for place, case_id in enumerate(sorted(document["suite"]["cases"])):
+        for position, case_id in enumerate(sorted(document["suite"]["cases"])):
             case = json.loads((self.golden / f"{case_id}.json").read_text("utf-8"))
             entries += [
                 {"case": case_id, "dtype": dtype, "status": "unsupported", "reason": "not yet explained"}
                 for dtype in case["dtypes"]
-                if case["operation"] in operations and dtype in answered and not int(answered[dtype], 16) >> place & 1
+                if case["operation"] in operations
+                and dtype in answered
+                and not int(answered[dtype], 16) >> position & 1
             ]
         del document["groups"]
         entries.sort(key=lambda entry: (entry["case"], entry["dtype"]))

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from attnspec import gate
 from attnspec.cases import load_suite
 from attnspec.command_line import main
+from attnspec.gate.single_results import known_of
+from attnspec.gate.storing import read_baseline
 
 WINDOW_ONLY = '''
 """Attention within a sliding window, and nothing else."""
@@ -153,16 +154,16 @@ def test_what_a_baseline_says_of_one_case(checkout):
     for entry in document["failures"]:
         entry["reason"] = "a defect"
     checkout.file.write_text(json.dumps(document), "utf-8")
-    baseline = gate.read_baseline(checkout.file)
+    baseline = read_baseline(checkout.file)
 
     def known(case_id, said=""):
         (case,) = load_suite(select=[case_id]).cases.values()
-        return gate.known_of(baseline, case, case.runs[0], said)
+        return known_of(baseline, case, case.runs[0], said)
 
     assert known("core/plain") is None
     assert known("window/bounds_0_0") == ("fail", "a defect")
     assert known("softcap/two") == ("unsupported", "as decided for softcap")
-    # Which text it will be told for, nobody knows before it is asked.
+    # Its message is known once it was run.
     assert known("core/one_query") == ("unsupported", "")
     assert known("core/one_query", "one query") == ("unsupported", "as decided for one query")
     assert known("documents/001/softmax_of_rows") == ("unsupported", "softmax is not offered")

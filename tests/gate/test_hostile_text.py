@@ -1,4 +1,4 @@
-"""Names and messages that try to leave their place: on the console, in the summary, in the baseline."""
+"""Names and messages that try to leave their line: on the console, in the summary, in the baseline."""
 
 import json
 import re
@@ -8,7 +8,7 @@ CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 MARKUP = re.compile(r"<[a-z]|(?<!\\)[`\[|]|^# ", re.MULTILINE)
 
 
-def test_a_hostile_message_stays_in_its_place(checkout, capsys):
+def test_a_hostile_message_stays_in_its_line(checkout, capsys):
     checkout.adapter(name=HOSTILE, rows="raises", message=HOSTILE + "x" * 10_000)
     assert checkout.gate("--summary", "summary.md", baseline=False)[0] == 1
     checkout.gate("--quiet", baseline=False)

@@ -44,7 +44,7 @@ def retire_columns(checkout):
 
 
 def retire(checkout, case_id):
-    tombstone = {"revision": 1, "release": "0.2.0", "reason": "It asked twice."}
+    tombstone = {"revision": 1, "release": "0.2.0", "reason": "It was there twice."}
     document = {"format": 1, "cases": {case_id: tombstone}}
     (checkout.golden / "retired.json").write_text(json.dumps(document), "utf-8")
 
@@ -138,13 +138,13 @@ SITUATIONS = {
     ),
     "retired case": Situation(
         1,
-        f"{COLUMNS} (float32, float64): is listed, but there is no such case (retired: It asked twice.): remove it",
+        f"{COLUMNS} (float32, float64): is listed, but there is no such case (retired: It was there twice.): remove it",
         before={"columns": "wrong"},
         happens=retire_columns,
     ),
     "retired case without an entry": Situation(
         1,
-        f"Cases that are gone (1) {COLUMNS}: It asked twice.",
+        f"Cases that are gone (1) {COLUMNS}: It was there twice.",
         happens=retire_columns,
     ),
     "dtype of a case vanished": Situation(
@@ -282,7 +282,7 @@ SITUATIONS = {
     "required profile that is not run": Situation(
         2, "--require core: the profiles of this run are documents, its", options=("--require", "core")
     ),
-    "required profile in no dtype that was asked for": Situation(
+    "required profile in no dtype that was requested": Situation(
         1,
         "Required to conform (1) documents: none of its cases was run",
         happens=lambda checkout: checkout.edit_case(ROWS, dtypes=["float64"]),
@@ -571,7 +571,7 @@ def test_the_gate_in_every_situation(name, checkout):
 
 
 @pytest.mark.parametrize("name", [name for name in SITUATIONS if "baseline" not in name])
-def test_a_baseline_of_format_1_is_held_as_it_is(name, checkout):
+def test_a_baseline_of_format_1_is_met_as_it_is(name, checkout):
     hold(SITUATIONS[name], checkout, format_1=True)
 
 

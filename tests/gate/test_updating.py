@@ -133,7 +133,7 @@ def test_a_baseline_of_format_1_becomes_one_of_format_2(checkout):
     checkout.to_format_1()
     old = json.loads(checkout.baseline.read_text("utf-8"))
     assert not list(schema_validator("baseline").iter_errors(old))
-    reasons = {"float64": "too slow", "float32": "not asked for"}
+    reasons = {"float64": "too slow", "float32": "not needed"}
     entries = [entry | {"reason": reasons[entry["dtype"]]} for entry in old["entries"]]
     checkout.edit_baseline(entries=entries)
     status, out, _ = checkout.gate()
@@ -144,7 +144,7 @@ def test_a_baseline_of_format_1_becomes_one_of_format_2(checkout):
     assert "2 known failures, 1 group of what is unsupported (1 added), 4 graded results. It had format 1 and" in out
     for entry in new["failures"]:
         entry["reason"] = reasons[entry["dtype"]]
-    new["groups"][0]["reason"] = "too slow; not asked for"
+    new["groups"][0]["reason"] = "too slow; not needed"
     assert json.loads(checkout.baseline.read_text("utf-8")) == new
 
 

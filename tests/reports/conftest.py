@@ -19,7 +19,7 @@ HOSTILE_TEXT = (
 
 
 class Hostile:
-    """An adapter whose names and messages try to leave their place."""
+    """An adapter whose names and messages try to leave their line."""
 
     name = HOSTILE_TEXT
     version = "\u202e" + HOSTILE_TEXT

@@ -35,7 +35,7 @@ class RefusesNothing:
 
 
 class Hostile:
-    """An adapter whose names and messages try to leave their place."""
+    """An adapter whose names and messages try to leave their line."""
 
     name = "<script>alert(1)</script>\x1b[31m\x00\u202e[bold]"
     dtypes = ("float64",)
@@ -72,7 +72,7 @@ def test_quiet_is_one_line() -> None:
     assert text == "attnspec reference VERSION conforms: 29 of 29 passed, every clause graded."
 
 
-def test_nothing_that_an_adapter_says_leaves_its_place() -> None:
+def test_nothing_that_an_adapter_says_leaves_its_line() -> None:
     report = attnspec.validate(Hostile(), select="documents/001/softmax_of_rows")
     console, notebook = text_of(report), report._repr_html_()
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", console)

@@ -1,4 +1,4 @@
-"""Markdown: what a pull request shows, how long it is, and that strangers' texts stay in their place."""
+"""Markdown: what a pull request shows, how long it is, and that strangers' texts stay in their line."""
 
 import re
 
@@ -75,15 +75,15 @@ def test_nine_hundred_failures_fit_into_a_comment(very_broken):
 
 def test_many_reasons_and_operations_are_cropped_too(very_broken):
     results = [
-        {**result, "status": "unsupported", "check": None, "message": f"{place} {'reason ' * 100}"}
-        for place, result in enumerate(very_broken["results"])
+        {**result, "status": "unsupported", "check": None, "message": f"{position} {'reason ' * 100}"}
+        for position, result in enumerate(very_broken["results"])
     ]
     text = markdown({**very_broken, "results": [*very_broken["results"], *results]})
     assert len(text) < 60_000
     assert "more reasons; report.json has them all." in text
 
 
-def test_hostile_texts_stay_in_their_place(hostile):
+def test_hostile_texts_stay_in_their_line(hostile):
     text = markdown(hostile)
     found = list(tokens(text))
     html = "".join(token.content for token in found if token.type.startswith("html"))
@@ -113,10 +113,10 @@ def test_code_shows_any_text_as_it_is(text):
     if not shown:
         return
     inline = [token for token in tokens(f"before {shown} after") if token.type != "inline"]
-    (held,) = [token for token in inline if token.type == "code_inline"]
+    (compared,) = [token for token in inline if token.type == "code_inline"]
     assert "".join(token.content for token in inline if token.type == "text") == "before  after"
     assert not any(token.type.startswith("html") for token in inline)
-    assert held.content == plain_text(text)
+    assert compared.content == plain_text(text)
 
 
 @given(HOSTILE_CHARACTERS)

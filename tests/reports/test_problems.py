@@ -91,7 +91,7 @@ def test_verbose_shows_more_cases_the_words_of_clauses_and_every_reason(three):
     assert "more times to measure what it computes" in said
 
 
-def test_verbose_tells_the_words_of_a_clause_once():
+def test_verbose_reports_the_words_of_a_clause_once():
     class Zero:
         dtypes = ("float64",)
 
@@ -107,7 +107,7 @@ def test_verbose_tells_the_words_of_a_clause_once():
     assert said.count("softmax.definition") > 1
 
 
-def test_with_one_problem_the_clause_and_the_erratum_are_told_in_words():
+def test_with_one_problem_the_clause_and_the_erratum_are_reported_in_words():
     said = " ".join(" ".join(lines_of(attnspec.validate(STUDENT, select="documents/000/single_head*"))).split())
     assert "It breaks single_head.softmax.keys: The softmax runs over the keys of each query" in said
     assert "Erratum E000.softmax_axis: softmax runs down the queries, not along the keys" in said
@@ -172,7 +172,7 @@ def test_what_nothing_explains_comes_last_and_is_counted():
     assert "softmax: No known mistake explains these." in " ".join(" ".join(lines_of(report)).split())
 
 
-def test_problems_beyond_those_that_are_told_are_counted():
+def test_problems_beyond_those_that_are_shown_are_counted():
     class Raises:
         dtypes = ("float64",)
 
@@ -184,5 +184,5 @@ def test_problems_beyond_those_that_are_told_are_counted():
     assert len(problems) > 6
     lines = lines_of(report)
     assert sum(counts(lines)) == len(report.wrong)
-    (rest,) = (line for line in lines if "other reasons; --verbose tells them." in line)
+    (rest,) = (line for line in lines if "other reasons; --verbose shows them." in line)
     assert f"for {len(problems) - 5} other reasons" in rest

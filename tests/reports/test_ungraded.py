@@ -1,4 +1,4 @@
-"""How each report tells of results in which nothing was wrong and nothing was graded."""
+"""How each report shows results in which nothing was wrong and nothing was graded."""
 
 import io
 from types import SimpleNamespace
@@ -76,6 +76,6 @@ def test_markdown_leaves_it_out_of_what_was_tried(document):
     assert f"- 1 times `{REASON}`" in shown
 
 
-def test_the_notebook_and_the_page_have_a_place_for_it(document):
+def test_the_notebook_and_the_page_have_room_for_it(document):
     assert "<th>ungraded</th>" in notebook_html(document)
     assert '"ungraded"' in html_page([document], ["average"], load_suite(select=[LOST]))

@@ -15,7 +15,7 @@ def test_what_is_not_named_is_counted(shown, count, said):
 
 def test_a_list_that_goes_on_says_where_it_is_whole():
     assert wording.more(2) == "… and 2 more"
-    assert wording.more(2, "cases", held_by="report.json") == "… and 2 more cases; report.json has them all."
+    assert wording.more(2, "cases", whole_in="report.json") == "… and 2 more cases; report.json has them all."
 
 
 def test_what_is_counted_agrees_with_its_number():
@@ -72,23 +72,25 @@ def test_what_ends_as_a_sentence_gets_no_full_stop(said):
     ],
 )
 def test_a_verdict_counts_what_was_tried(conformance, counts, said, in_short):
-    assert wording.verdict("it", conformance, counts, (2, 5)) == said
-    assert wording.short_verdict(conformance, counts, (2, 5)) == in_short
+    summary = {"conformance": conformance, "statuses": counts, "clauses_graded": 2, "clauses": 5}
+    assert wording.verdict("it", summary) == said
+    assert wording.short_verdict(summary) == in_short
 
 
 def test_families_are_called_by_their_titles():
     family, title = next(iter(TITLES.items()))
-    assert wording.family_verdict(family, "conforms", {"pass": 1}, (1, 1)).startswith(
-        f"In {title}, it conforms: 1 of 1"
-    )
     assert wording.family_left_out(family, 1) == f"Not offered: {title} (1 case)."
     assert wording.family_left_out("of a later version", 2) == "Not offered: of a later version (2 cases)."
 
 
-def test_numbers_are_told_only_where_some_were_compared():
-    assert wording.numbers_compared(0, 7, None) is None
-    assert wording.numbers_compared(1_000, 0, None) == "1,000 numbers compared"
-    assert wording.numbers_compared(5, 1, 0.25, (1, 2)) == (
+def test_numbers_are_reported_only_where_some_were_compared():
+    def compared(graded, not_graded, median, **fused):
+        summary = {"elements_graded": graded, "elements_not_graded": not_graded, "median": median}
+        return wording.numbers_compared(summary, **fused)
+
+    assert compared(0, 7, None) is None
+    assert compared(1_000, 0, None) == "1,000 numbers compared"
+    assert compared(5, 1, 0.25, fused=(1, 2)) == (
         "5 numbers compared, 1 not graded; median error / tolerance 0.25; "
         "of 2 passes in half precision, graded unfused, 1 would pass fused too"
     )

@@ -28,7 +28,7 @@ DESKTOP = {"width": 1180, "height": 900}
 
 
 class Hostile:
-    """An adapter whose name and messages try to leave their place."""
+    """An adapter whose name and messages try to leave their line."""
 
     name = HOSTILE
     version = HOSTILE
@@ -42,7 +42,7 @@ class Hostile:
 
 
 class AcceptsAll:
-    """Gives back the values for whatever it is asked."""
+    """Gives back the values for every request."""
 
     dtypes = ("float64",)
 
@@ -172,7 +172,7 @@ def context(browser):
 
 @pytest.fixture
 def opened(context, files):
-    """Open pages; at the end, none has complained, asked anybody for anything, or opened a dialog."""
+    """Open pages; at the end, none has complained, sent a request, or opened a dialog."""
     pages, complaints, requests = [], [], []
 
     def open_page(name, address="", size=DESKTOP, colours="light"):

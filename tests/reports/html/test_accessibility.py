@@ -24,9 +24,9 @@ def unfold(page):
     """Open a case of every status and one of every profile, drawn ones among them, and whatever else can be opened."""
     page.evaluate("""() => {
         const seen = new Set();
-        for (const about of ordered.filter(({ at }) => place(`case-${at}`))) {
+        for (const about of ordered.filter(({ at }) => byId(`case-${at}`))) {
             const kinds = [about.profile, ...about.results.map(({ status }) => status)];
-            if (kinds.some((kind) => !seen.has(kind))) toggle(about, place(`case-${about.at}`));
+            if (kinds.some((kind) => !seen.has(kind))) toggle(about, byId(`case-${about.at}`));
             kinds.forEach((kind) => seen.add(kind));
         }
         document.querySelectorAll("details").forEach((details) => { details.open = true; });

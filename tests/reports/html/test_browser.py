@@ -63,7 +63,7 @@ def test_failures_come_first(opened, wrong):
     failing = {result["case"] for result in wrong["results"] if result["status"] == "fail"}
     shown = ids(page)
     assert set(shown[: len(failing)]) == failing
-    assert shown[len(failing)] == "masking/boolean_rank_2", "then what was asked for"
+    assert shown[len(failing)] == "masking/boolean_rank_2", "then those requested"
 
 
 def test_the_list_is_filtered_by_status_profile_dtype_and_words(opened, wrong):
@@ -227,7 +227,7 @@ FIGURES = """() => {
     const saidOf = (text) => text.replace(/ · \\w+ excluded$/, "").split(/: | · /).at(-1);
     const drawn = ordered.filter(({ drawn }) => drawn);
     for (const about of drawn.filter((_, at) => drawn.length < 50 || at % 3 === 0)) {
-        toggle(about, place(`case-${about.at}`));
+        toggle(about, byId(`case-${about.at}`));
     }
     return [...document.querySelectorAll(".detail")].flatMap((detail) =>
     [...detail.querySelectorAll("[role=tab]")].flatMap((tab) => {
@@ -363,7 +363,7 @@ def test_several_implementations_stand_side_by_side(opened, right):
     assert "✓ reference, float64" in tabs
 
 
-def test_a_case_that_was_asked_for_is_drawn_though_it_passed(opened):
+def test_a_case_that_was_requested_is_drawn_though_it_passed(opened):
     page = opened("wrong", "#masking/boolean_rank_2")
     detail = page.locator(".detail")
     assert "Every graded element lies within its tolerance." in detail.inner_text()

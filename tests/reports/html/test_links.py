@@ -17,7 +17,7 @@ def focused(page):
 
 def test_no_link_leads_nowhere(opened):
     page = opened("every_status")
-    page.evaluate("ordered.slice(0, 40).forEach((about) => toggle(about, place(`case-${about.at}`)))")
+    page.evaluate("ordered.slice(0, 40).forEach((about) => toggle(about, byId(`case-${about.at}`)))")
     dead = page.evaluate("""() => [...document.querySelectorAll("a[href^='#']")].map((link) => link.hash.slice(1))
         .filter((id) => !document.getElementById(id) && !caseOf.has(id))""")
     assert dead == []
@@ -30,7 +30,7 @@ def test_no_link_leads_nowhere(opened):
 
 def test_whatever_the_page_names_is_a_link(opened):
     page = opened("every_status")
-    page.evaluate("ordered.slice(0, 40).forEach((about) => toggle(about, place(`case-${about.at}`)))")
+    page.evaluate("ordered.slice(0, 40).forEach((about) => toggle(about, byId(`case-${about.at}`)))")
     plain = page.evaluate("""() => [...document.querySelectorAll("main code")]
         .filter((code) => isKnown(code.textContent) && !code.closest("a, h4")).map((code) => code.outerHTML)""")
     assert plain == []

@@ -36,9 +36,9 @@ def test_a_window_is_small_lies_inside_and_holds_its_centre(shape_and_centre, mo
     shape, centre = shape_and_centre
     window = window_round(shape, centre, most)
     assert math.prod(window.lengths) <= most
-    for whole, place, start, length in zip(shape, centre, window.offsets, window.lengths, strict=True):
+    for whole, position, start, length in zip(shape, centre, window.offsets, window.lengths, strict=True):
         assert 0 <= start <= start + length <= whole
-        assert whole == 0 or start <= place < start + length
+        assert whole == 0 or start <= position < start + length
 
 
 def test_a_window_stays_inside_what_is_known():
@@ -63,10 +63,10 @@ def test_expected_got_and_error_are_those_of_the_case(wrong, suite):
     assert output["excluded"] is None
 
 
-def test_an_output_that_the_case_does_not_store_is_held_against_computed_values(wrong, suite):
+def test_an_output_that_the_case_does_not_store_is_compared_with_computed_values(wrong, suite):
     drawn = by_name(Pictures(suite.cases[SQUARE], EVERYTHING).compared("float64", result_of(wrong, SQUARE), {}))
     weights = drawn["weights"]
-    assert set(weights["verdicts"]) == {"a", "d"}, "nobody asked for it, so nothing in it is right or wrong"
+    assert set(weights["verdicts"]) == {"a", "d"}, "nobody requested it, so nothing in it is right or wrong"
     assert set(drawn["output"]["verdicts"]) == {"w"}
     _, expected, _ = attnspec_reference.scaled_dot_product_attention(
         **suite.cases[SQUARE].inputs, **suite.cases[SQUARE].attributes
@@ -84,14 +84,14 @@ def test_the_verdicts_of_a_picture_are_those_of_the_report(wrong, slightly_off, 
                 continue
             pictures = Pictures(case, EVERYTHING)
             drawn = pictures.compared(result["dtype"], result, document["implementation"]["conventions"])
-            held = {picture["name"]: picture for picture in drawn if "verdicts" in picture}
-            verdicts = Counter("".join(picture["verdicts"] for picture in held.values()))
+            compared = {picture["name"]: picture for picture in drawn if "verdicts" in picture}
+            verdicts = Counter("".join(picture["verdicts"] for picture in compared.values()))
             assert verdicts["r"] + verdicts["w"] == result["graded"], result["case"]
             assert (verdicts["w"] > 0) == (result["check"] == "values"), result["case"]
             if result["check"] == "values":
-                worst = held[result["output"]]
+                worst = compared[result["output"]]
                 assert worst["worst"] == np.ravel_multi_index(result["worst"]["index"], worst["shape"])
-                assert not any("w" in held[name]["verdicts"] for name in result["agreeing_steps"])
+                assert not any("w" in compared[name]["verdicts"] for name in result["agreeing_steps"])
             seen[result["check"]] += 1
             seen.update(verdicts.keys())
     assert seen["values"] > 50
@@ -102,16 +102,16 @@ def test_a_tensor_beyond_the_limit_is_cropped_round_its_worst_element(wrong, sui
     result = result_of(wrong, SQUARE)
     output = by_name(Pictures(suite.cases[SQUARE], 8).compared("float64", result, {}))["output"]
     assert len(output["got"]) == len(output["expected"]) == len(output["error"]) == math.prod(output["lengths"]) <= 8
-    for place, start, length in zip(result["worst"]["index"], output["offsets"], output["lengths"], strict=True):
-        assert start <= place < start + length
+    for position, start, length in zip(result["worst"]["index"], output["offsets"], output["lengths"], strict=True):
+        assert start <= position < start + length
 
 
 def test_inputs_are_cropped_round_what_the_worst_element_came_from(suite):
     worst = {"output": "output", "index": [0, 1, 4, 2]}
     drawn = by_name(Pictures(suite.cases[SQUARE], 4).inputs(worst))
     query = drawn["query"]
-    for place, start, length in zip(worst["index"], query["offsets"], query["lengths"], strict=True):
-        assert start <= place < start + length
+    for position, start, length in zip(worst["index"], query["offsets"], query["lengths"], strict=True):
+        assert start <= position < start + length
     assert len(query["values"]) == math.prod(query["lengths"]) <= 4
 
 
@@ -140,7 +140,7 @@ class Short:
         return value[..., :-1]
 
 
-def test_another_shape_is_drawn_beside_what_is_owed(suite, document_of):
+def test_another_shape_is_drawn_beside_what_is_expected(suite, document_of):
     document = document_of(Short(), SQUARE)
     (output,) = Pictures(suite.cases[SQUARE], EVERYTHING).compared("float64", document["results"][0], {})
     assert output["shape"] == [1, 2, 5, 3]
@@ -157,7 +157,7 @@ class AcceptsAll:
         return value
 
 
-def test_what_came_back_where_nothing_was_owed_is_drawn_alone(suite, document_of):
+def test_what_came_back_where_nothing_was_expected_is_drawn_alone(suite, document_of):
     case_id = "documents/002/refuses_query_of_rank_2"
     document = document_of(AcceptsAll(), case_id)
     assert document["results"][0]["check"] == "rejects"
@@ -175,17 +175,17 @@ class NotANumber:
         return np.full((*query.shape[:-1], value.shape[-1]), np.nan)
 
 
-def test_what_is_owed_follows_the_declared_conventions(suite, document_of):
+def test_what_is_expected_follows_the_declared_conventions(suite, document_of):
     case_id = "causal/square_dead_row"
     document = document_of(NotANumber(), case_id)
     drawn = Pictures(suite.cases[case_id], EVERYTHING).compared(
         "float64", document["results"][0], document["implementation"]["conventions"]
     )
     output = drawn[0]
-    dead = [place for place, value in enumerate(output["expected"]) if value == "nan"]
+    dead = [position for position, value in enumerate(output["expected"]) if value == "nan"]
     assert dead
-    assert all(output["error"][place] == 0 for place in dead)
-    assert {output["error"][place] for place in range(len(output["error"])) if place not in dead} == {"inf"}
+    assert all(output["error"][position] == 0 for position in dead)
+    assert {output["error"][position] for position in range(len(output["error"])) if position not in dead} == {"inf"}
 
 
 def encoded(array, shape=None, crop=None):

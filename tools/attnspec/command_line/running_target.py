@@ -144,7 +144,7 @@ class _Run:
         measured: Measured | None = None,
     ) -> Report:
         """Return the report of some results."""
-        from attnspec.reports.invocation import invocation_of
+        from attnspec.reports.report import invocation_of
         from attnspec.validation import make_report
 
         return make_report(

@@ -118,7 +118,7 @@ def _say_outcome(run: Run, answer: Answer, verdict: Verdict, elements: int) -> i
     if verdict.status == "fail" and isinstance(answer, Outputs):
         from attnspec.diagnosis import diagnose
         from attnspec.reports.entries import diagnosis_lines, points_at
-        from attnspec.reports.report_json import diagnosis_to_json
+        from attnspec.reports.report import diagnosis_to_json
         from attnspec.runner import Result
 
         reported = [diagnosis_to_json(entry) for entry in diagnose((Result(run, verdict, 0.0, answer.values),))]

@@ -86,7 +86,7 @@ def _explain_erratum(erratum: Erratum, catalogue: Sequence[Mistake]) -> None:
 
 def _explain_mistake(mistake: Mistake) -> None:
     from attnspec.cases import load_suite
-    from attnspec.diagnosis import difference_made
+    from attnspec.diagnosis.differences import difference_made
     from attnspec.specification import clause_text, errata
 
     click.echo(f"{mistake.id} (mistake)\n{mistake.sentence}")

@@ -84,7 +84,7 @@ def grade_answers(
     """
     from attnspec.offline import answered, graded_answers, read_manifest
     from attnspec.reports.formats import check_writable, print_report, write_report
-    from attnspec.reports.invocation import Invocation
+    from attnspec.reports.report import Invocation
     from attnspec.validation import check_request, make_report
 
     for path in reports:

@@ -52,7 +52,7 @@ def report(
 
 def _read(files: Sequence[Path]) -> tuple[list[dict[str, Any]], list[Path], list[str]]:
     """Return the sound documents, their paths, and a sentence for each unsound file; `ReportError` if none is sound."""
-    from attnspec.reports.reading import read_report
+    from attnspec.reports.written_reports import read_report
 
     documents: list[dict[str, Any]] = []
     paths: list[Path] = []
@@ -86,8 +86,8 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
     from rich.text import Text
 
     from attnspec.grading import WRONG
-    from attnspec.reports.accuracy import rank
-    from attnspec.reports.html.harmless import harmless
+    from attnspec.reports.written_reports import rank
+    from attnspec.reports.html.page import harmless
 
     ranked = {entry.position: entry for entry in rank(documents, names)}
     order = [*ranked, *(position for position in range(len(documents)) if position not in ranked)]
@@ -118,8 +118,8 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
 def _print_changes(old: Path, new: Path) -> int:
     """Print changes, a paragraph a kind, the worse kinds first; return the exit status."""
-    from attnspec.reports.comparing import compare
-    from attnspec.reports.reading import read_report
+    from attnspec.reports.written_reports import compare
+    from attnspec.reports.written_reports import read_report
 
     changes = compare(read_report(old), read_report(new))
     lines: list[str] = []

@@ -98,7 +98,7 @@ class Failed:
 
 def read_failed(path: Path, options: RunOptions) -> Failed:
     """Return the failures of a report.json, in the dtypes that the options name, or else all; an error if none is."""
-    from attnspec.reports.reading import read_report
+    from attnspec.reports.written_reports import read_report
 
     if options.resume is not None:
         raise UsageError("--rerun-failed and --resume: one runs again what the other keeps. Leave out one of them.")

@@ -6,11 +6,11 @@ them meet in one run, neither gives its numbers alone; such failures are put dow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import is_finite
-from attnspec.diagnosis.ranking import Candidate, Observed, decided, rank, tied
+from attnspec.diagnosis.ranking import Candidate, Observed, rank, tied
 from attnspec.diagnosis.suspects import alike_by_cases
 from attnspec.diagnosis.undeclared import undeclared_convention
 from attnspec_mistakes.kill_matrix import was_tried
@@ -18,7 +18,6 @@ from attnspec_mistakes.kill_matrix import was_tried
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.diagnosis.evidence import Evidence
     from attnspec.diagnosis.undeclared import GradedAnew, Undeclared
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
@@ -96,9 +95,7 @@ def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Obs
     return [
         entry.result
         for entry in observed.all(results)
-        if not any(
-            (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.acts for mistake in known
-        )
+        if not any(entry.agreement(mistake, whole=False).acts for mistake in known)
     ]
 
 
@@ -119,12 +116,11 @@ def _cause(
     if not candidates or not candidates[0].stands:
         return None if anew is None else Cause((), anew.undeclared, anew.passes, is_sure=True)
     mistake = candidates[0].mistake
-    reproduced = [
-        entry.result
-        for entry in observed.all(remaining)
-        if (agreement := entry.agreement(mistake, whole=False)) is not None and agreement.matches
-    ]
-    groups = tuple(map(tuple, _by_clause(tied(candidates)).values()))[:_MOST_CAUSES]
+    reproduced = [entry.result for entry in observed.all(remaining) if entry.agreement(mistake, whole=False).matches]
+    of_clause: dict[str, list[Candidate]] = {}
+    for candidate in tied(candidates):
+        of_clause.setdefault(candidate.mistake.clause, []).append(candidate)
+    groups = tuple(map(tuple, of_clause.values()))[:_MOST_CAUSES]
     if anew is None:
         return Cause(groups, None, tuple(reproduced), is_sure=True)
     shared = {id(result) for result in reproduced} & {id(result) for result in anew.passes}
@@ -136,14 +132,6 @@ def _cause(
     return Cause(groups, None, tuple(reproduced), is_sure=True)
 
 
-def _by_clause(candidates: Sequence[Candidate]) -> Mapping[str, list[Candidate]]:
-    """Group mistakes that nothing distinguishes by the clause that they break."""
-    groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(candidate.mistake.clause, []).append(candidate)
-    return groups
-
-
 def _settled(
     causes: Sequence[Cause],
     remaining: Sequence[Result],
@@ -153,8 +141,13 @@ def _settled(
     """Put failures in which several causes meet down to them, and mark the causes that nothing speaks against."""
     known = list(causes)
     while True:
-        rest, against, elsewhere = _weighed(known, [*remaining, *_freed(causes, known)], observed)
-        refuted = [cause for cause in known if _is_refuted(cause, against)]
+        freed = [result for cause in causes if cause not in known for result in cause.explained]
+        rest, against, elsewhere = _weighed(known, [*remaining, *freed], observed)
+        refuted = [
+            cause
+            for cause in known
+            if cause.groups and against[cause.groups[0][0].mistake.id] > _MOST_AGAINST * len(cause.explained)
+        ]
         if not refuted:
             break
         known.remove(max(refuted, key=lambda cause: against[cause.groups[0][0].mistake.id] / len(cause.explained)))
@@ -162,15 +155,6 @@ def _settled(
     settled = tuple(_with_certainty(cause, against, elsewhere) for cause in known)
     weighed = {candidate.mistake.id: candidate for candidate in reversed(candidates)}
     return Explained(settled, tuple(rest), tuple(reversed(weighed.values())))
-
-
-def _freed(causes: Sequence[Cause], known: Sequence[Cause]) -> list[Result]:
-    """Return the failures that refuted causes had explained."""
-    return [result for cause in causes if cause not in known for result in cause.explained]
-
-
-def _is_refuted(cause: Cause, against: Mapping[str, int]) -> bool:
-    return bool(cause.groups) and against[cause.groups[0][0].mistake.id] > _MOST_AGAINST * len(cause.explained)
 
 
 def _weighed(
@@ -185,24 +169,16 @@ def _weighed(
     elsewhere = dict.fromkeys(against, 0)
     rest: list[Result] = []
     for entry in observed.all(remaining):
-        agreements = {
-            mistake.id: agreement
-            for mistake in first
-            if (agreement := decided(entry, mistake, whole=False)) is not None
-        }
+        agreements = {mistake.id: entry.agreement(mistake, whole=False) for mistake in first}
         acting = [mistake for mistake, agreement in agreements.items() if agreement.acts]
-        if len(acting) > 1 or _by_nan_alone(entry, first):
+        # Where a mistake acts in a run and NaN on one side hides all else, nothing more can be seen.
+        if len(acting) > 1 or not all(agreements[mistake].decided for mistake in acting):
             continue
         rest.append(entry.result)
-        for mistake in agreements:
-            (against if mistake in acting else elsewhere)[mistake] += 1
+        for mistake, agreement in agreements.items():
+            if agreement.decided:
+                (against if agreement.acts else elsewhere)[mistake] += 1
     return rest, against, elsewhere
-
-
-def _by_nan_alone(entry: Evidence, mistakes: Sequence[Mistake]) -> bool:
-    """Return whether a mistake acts in a run and NaN on one side hides all else."""
-    agreements = [entry.agreement(mistake, whole=False) for mistake in mistakes]
-    return any(agreement is not None and agreement.acts and not agreement.decided for agreement in agreements)
 
 
 def _with_certainty(cause: Cause, against: Mapping[str, int], elsewhere: Mapping[str, int]) -> Cause:
@@ -215,4 +191,4 @@ def _with_certainty(cause: Cause, against: Mapping[str, int], elsewhere: Mapping
         and against[mistake] <= _MISSED_AT_MOST * explains
         and elsewhere[mistake] <= _ELSEWHERE * explains
     )
-    return Cause(cause.groups, cause.undeclared, cause.explained, is_sure)
+    return replace(cause, is_sure=is_sure)

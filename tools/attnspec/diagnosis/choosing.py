@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 
-_WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
+_WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 
 
 def one_for_each_case(results: Iterable[Result]) -> list[Result]:

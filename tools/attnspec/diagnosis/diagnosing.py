@@ -11,14 +11,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.contract.layout import clause_in, name_of
-from attnspec.diagnosis.attended_keys import attended_sentences
-from attnspec.diagnosis.by_check import SPOILING, broken_by_check, not_excluded
-from attnspec.diagnosis.by_output import suspects_by_output
 from attnspec.diagnosis.causes import Cause, Explained, explained
-from attnspec.diagnosis.facts import failing_facts
-from attnspec.diagnosis.measured_laws import suspects_by_law
+from attnspec.diagnosis.facts import attended_sentences, failing_facts
 from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
-from attnspec.diagnosis.suspects import Suspect, alike_by_cases, suspects
+from attnspec.diagnosis.suspects import (
+    SPOILING,
+    Suspect,
+    alike_by_cases,
+    broken_by_check,
+    not_excluded,
+    suspects,
+    suspects_by_law,
+    suspects_by_output,
+)
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
 
 if TYPE_CHECKING:
@@ -59,13 +64,13 @@ class Diagnosis:
 
     operation: str
     mistake: str
-    clause: str | None
-    erratum: str | None
-    sentence: str
-    remedy: str
     explains: int
     of: int
-    first_case: str
+    failures: tuple[Key, ...]
+    clause: str | None = None
+    erratum: str | None = None
+    sentence: str = ""
+    remedy: str = ""
     engineer: str = ""
     facts: tuple[str, ...] = ()
     attended: tuple[str, ...] = ()
@@ -75,7 +80,6 @@ class Diagnosis:
     candidates: tuple[Candidate, ...] = ()
     undeclared: Undeclared | None = None
     laws: tuple[Law, ...] = ()
-    failures: tuple[Key, ...] = ()
 
     def __repr__(self) -> str:
         """Return a line with the cause and the number of failures; failures and candidates are not listed."""
@@ -116,17 +120,12 @@ def diagnose(
 
 def _with_law(numbers: Sequence[Diagnosis], law: Law) -> list[Diagnosis]:
     """Attach a law to the mistake that breaks its clause, else to failures without a name."""
-    order = sorted(
-        range(len(numbers)),
-        key=lambda place: (numbers[place].clause not in law.clauses, numbers[place].clause is not None),
-    )
-    reported = [*numbers]
-    entry = replace(reported[order[0]], laws=(law,))
+    first = min(numbers, key=lambda entry: (entry.clause not in law.clauses, entry.clause is not None))
+    entry = replace(first, laws=(law,))
     if entry.clause is None:
         suspected = suspects_by_law(entry.suspects, law, entry.explains)
         entry = replace(entry, suspects=suspected, certainty=_certainty(suspected))
-    reported[order[0]] = entry
-    return reported
+    return [entry if each is first else each for each in numbers]
 
 
 def _certainty(suspected: Sequence[Suspect]) -> Certainty:
@@ -138,11 +137,15 @@ def _diagnose_operation(
     wrong: Sequence[Result], passing: Sequence[Result], mistakes: Sequence[Mistake], law: Law | None
 ) -> list[Diagnosis]:
     """Return diagnoses from the numbers and from other checks; the one that accounts for more results first."""
-    failing = [result for result in wrong if _is_of_numbers(result)]
+    failing = [
+        result
+        for result in wrong
+        if result.status == "fail" and result.verdict.check in ("values", "shape") and result.got is not None
+    ]
     by_check = broken_by_check(wrong)
     mistakes = not_excluded(mistakes, by_check)
     others = [result for result in wrong if result.verdict.check is None]
-    reported = [_broken(clause, of_clause, len(wrong)) for clause, of_clause in by_check.items()]
+    reported = [replace(_without_a_name(each, len(wrong)), clause=clause) for clause, each in by_check.items()]
     numbers: list[Diagnosis] = []
     if failing:
         comparable = [result for result in passing if result.got is not None and result.case.properties is None]
@@ -150,26 +153,18 @@ def _diagnose_operation(
     elif others:
         anew = undeclared_convention(others, passing)
         suspected = suspects(alike_by_cases(mistakes, others, passing), mistakes, others, passing)
-        numbers = [
-            replace(
-                _unknown(others, len(others), failing_facts(others, passing), suspected),
-                undeclared=None if anew is None else anew.undeclared,
-            )
-        ]
+        unknown = _unknown(others, len(others), failing_facts(others, passing), suspected)
+        numbers = [replace(unknown, undeclared=None if anew is None else anew.undeclared)]
     if numbers and law is not None:
         numbers = _with_law(numbers, law)
     # Where inputs are edited or buffers handed out twice, numbers go wrong after it, unless a mistake gives them.
     is_named = bool(numbers) and numbers[0].mistake != UNKNOWN
-    spoilt = [entry for entry in reported if not is_named and _spoils(entry, len(wrong))]
+    spoilt = [
+        entry
+        for entry in reported
+        if not is_named and (entry.clause or "").endswith(SPOILING) and entry.explains >= _SPOILS * len(wrong)
+    ]
     return [*spoilt, *numbers, *(entry for entry in reported if entry not in spoilt)]
-
-
-def _is_of_numbers(result: Result) -> bool:
-    return result.status == "fail" and result.verdict.check in ("values", "shape") and result.got is not None
-
-
-def _spoils(entry: Diagnosis, wrong: int) -> bool:
-    return (entry.clause or "").endswith(SPOILING) and entry.explains >= _SPOILS * wrong
 
 
 def _diagnose_numbers(
@@ -234,22 +229,17 @@ def _of_cause(cause: Cause, of: int, comparable: Sequence[Result], mistakes: Seq
     assert cause.undeclared is not None
     suspected: tuple[Suspect, ...] = ()
     if len({result.case.id for result in (*cause.explained, *comparable)}) >= FEWEST_CASES:
-        suspected = _of_convention(cause.undeclared, cause.explained, mistakes)
+        # The clause that holds while the convention is undeclared, where a mistake of the catalogue names that.
+        advice, cases = f"{_OR_DECLARE}{cause.undeclared.convention}=", len({each.case.id for each in cause.explained})
+        declaring = [mistake for mistake in mistakes if advice in mistake.remedy][:1]
+        suspected = tuple(
+            Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_reported=True) for mistake in declaring
+        )
     if not suspected:
         alike = alike_by_cases(mistakes, cause.explained, comparable)
         suspected = suspects(alike, mistakes, cause.explained, comparable)
     facts = failing_facts(cause.explained, comparable)
     return [replace(_unknown(cause.explained, of, facts, suspected), undeclared=cause.undeclared)]
-
-
-def _of_convention(
-    undeclared: Undeclared, explained: Sequence[Result], mistakes: Sequence[Mistake]
-) -> tuple[Suspect, ...]:
-    """Return the clause that holds while a convention is undeclared, where a mistake of the catalogue names it."""
-    declaring = (mistake for mistake in mistakes if f"{_OR_DECLARE}{undeclared.convention}=" in mistake.remedy)
-    cases = len({result.case.id for result in explained})
-    known = [Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_reported=True) for mistake in declaring]
-    return tuple(known[:1])
 
 
 def _remedy(mistake: Mistake, cause: Cause) -> str:
@@ -266,64 +256,35 @@ def _worth_telling(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(likely.values())[:_MOST_CANDIDATES]
 
 
-def _broken(clause: str, results: Sequence[Result], of: int) -> Diagnosis:
-    """Return the diagnosis that results break a clause by their check."""
-    return Diagnosis(
-        operation=results[0].case.operation,
-        mistake=UNKNOWN,
-        clause=clause,
-        erratum=None,
-        sentence="",
-        remedy="",
-        explains=len(results),
-        of=of,
-        first_case=results[0].case.id,
-        failures=_keys(results),
-    )
-
-
 def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[str, ...]) -> Diagnosis:
     """Name the first of the mistakes that break one clause and that these results do not distinguish."""
     mistake = group[0].mistake
-    certainty: Certainty = "one of these" if len(cause.groups) > 1 else "it is" if cause.is_sure else "most likely"
-    return Diagnosis(
-        operation=mistake.operation,
+    return replace(
+        _without_a_name(cause.explained, of),
         mistake=mistake.id,
         clause=mistake.clause,
         erratum=mistake.erratum,
         sentence=mistake.sentence,
         remedy=_remedy(mistake, cause),
-        explains=len(cause.explained),
-        of=of,
-        first_case=cause.explained[0].case.id,
         engineer=mistake.engineer,
         attended=attended,
-        certainty=certainty,
+        certainty="one of these" if len(cause.groups) > 1 else "it is" if cause.is_sure else "most likely",
         same=tuple(candidate.mistake.id for candidate in group[1:]),
         candidates=tuple(group),
         undeclared=cause.undeclared,
-        failures=_keys(cause.explained),
     )
 
 
 def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspected: tuple[Suspect, ...]) -> Diagnosis:
-    return Diagnosis(
-        operation=failing[0].case.operation,
-        mistake=UNKNOWN,
-        clause=None,
-        erratum=None,
-        sentence="",
-        remedy="",
-        explains=len(failing),
-        of=of,
-        first_case=failing[0].case.id,
+    return replace(
+        _without_a_name(failing, of),
         facts=facts,
         attended=attended_sentences(failing),
         certainty=_certainty(suspected),
         suspects=suspected,
-        failures=_keys(failing),
     )
 
 
-def _keys(results: Sequence[Result]) -> tuple[Key, ...]:
-    return tuple((result.case.id, result.dtype) for result in results)
+def _without_a_name(results: Sequence[Result], of: int) -> Diagnosis:
+    failures = tuple((result.case.id, result.dtype) for result in results)
+    return Diagnosis(results[0].case.operation, UNKNOWN, len(results), of, failures)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.diagnosis.attended_keys import attended_in_words
-from attnspec.diagnosis.mistaken_outputs import outputs_of
+from attnspec.diagnosis.evidence import outputs_of
+from attnspec.diagnosis.facts import attended_in_words
 from attnspec.runner import Run, not_graded
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
     Order of choice: cases that target the mistake, then those of its clause; small first; preferably one that shows
     which keys were attended.
     """
-    if _shows_elsewhere(mistake):
+    # A missing refusal, an edited input and an earlier call show in no wrong number.
+    if mistake.begin is not None or mistake.clause.endswith(".inputs_unchanged") or ".rejects." in mistake.clause:
         return None
     suited = [
         case for case in cases if case.operation == mistake.operation and case.expected is not None and not case.sample
@@ -43,25 +44,17 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
         )
     )
     # Most mistakes show in float64; some do only where numbers overflow earlier.
-    for dtype in (None, *FLOAT_DTYPES[1:]):
-        reported = _reported(mistake, suited, dtype)
-        if reported is not None:
-            return reported
-    return None
+    found = (_reported(mistake, suited, dtype) for dtype in (None, *FLOAT_DTYPES[1:]))
+    return next((said for said in found if said is not None), None)
 
 
-def _shows_elsewhere(mistake: Mistake) -> bool:
-    """Return whether no wrong number shows the mistake: a missing refusal, an edited input, an earlier call."""
-    return mistake.begin is not None or mistake.clause.endswith(".inputs_unchanged") or ".rejects." in mistake.clause
-
-
-def _reported(mistake: Mistake, cases: Sequence[Case], asked: str | None) -> str | None:
-    """Return the difference on a case in the `asked` dtype, or its widest; attended keys before numbers."""
+def _reported(mistake: Mistake, cases: Sequence[Case], requested: str | None) -> str | None:
+    """Return the difference on a case in the `requested` dtype, or its widest; attended keys before numbers."""
     reported: str | None = None
     for tried, case in enumerate(cases):
         if reported is not None and tried >= _ENOUGH_TRIED:
             break
-        dtype = asked or case.runs[0]
+        dtype = requested or case.runs[0]
         run = not_graded(case, dtype, "only computed")._replace(layout=mistake.layout)
         got = outputs_of(mistake, run) if dtype in case.runs else None
         if got is None:
@@ -88,7 +81,7 @@ def _numbers(run: Run, got: Mapping[str, NDArray[Any]]) -> str | None:
             )
         if not error.size or not np.nan_to_num(error, nan=np.inf).max() > _NOTICEABLE:
             continue
-        place = np.unravel_index(np.nan_to_num(error, nan=np.inf).argmax(), error.shape)
-        index = [int(part) for part in place]
-        return f"In {case.id}{beside}, {name}{index} becomes {given[place]:.6g} instead of {expected[place]:.6g}."
+        worst = np.unravel_index(np.nan_to_num(error, nan=np.inf).argmax(), error.shape)
+        index = [int(part) for part in worst]
+        return f"In {case.id}{beside}, {name}{index} becomes {given[worst]:.6g} instead of {expected[worst]:.6g}."
     return None

@@ -1,4 +1,4 @@
-"""Evidence of one run: outputs that came back, ready to be compared with the outputs of a mistake.
+"""Evidence of one run: the outputs that came back, compared with those of a mistake of the catalogue.
 
 Numbers agree when they lie as close as two computations of the same thing do: within a few times the tolerance of the
 case, or within a few dozen roundings of the largest number of their row, since the tolerance knows the right
@@ -7,24 +7,30 @@ computation only and a wrong one has errors of its own size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from attnspec.bounds import precision_of
+from attnspec.cases import attributes_in
 from attnspec.contract.convention import Settles
-from attnspec.contract.dtypes import HALF_PRECISION
-from attnspec.diagnosis.mistaken_outputs import outputs_of
+from attnspec.contract.dtypes import ANY, HALF_PRECISION, to_run_dtype
+from attnspec.contract.implementation import Outputs, Request
+from attnspec.contract.layout import name_of
+from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
+from attnspec.runner import in_memory_orders, own_attributes
+from attnspec.targets.calling import read_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.runner import Result
+    from attnspec.runner import Result, Run
     from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64
@@ -53,6 +59,9 @@ class Agreement:
     acts: bool = True
 
 
+_NOT_COMPUTED = Agreement(False, False, np.inf, decided=False, by_numbers=False, acts=False)
+
+
 class _Compared(NamedTuple):
     """Counts of elements for one output of a mistake beside the output of the run.
 
@@ -73,18 +82,18 @@ class _Compared(NamedTuple):
 class Likeness(NamedTuple):
     """Likeness of a mistake and a run over wrong elements, from 0 to 1, each a mean over expected outputs.
 
-    `places`: elements wrong in both over elements wrong in either; a mean, for few numbers may say as much as many.
+    `elements`: those wrong in both over elements wrong in either; a mean, for few numbers may say as much as many.
     `numbers`: elements wrong in both with the same number over elements wrong in the run.
     """
 
-    places: float
+    elements: float
     numbers: float
 
 
 Value = TypeVar("Value")
 
 
-class _ByOutput(dict[str, Value]):
+class _Kept(dict[str, Value]):
     """Cache by output, filled on first access: most questions are about one output alone."""
 
     def __init__(self, find: Callable[[str], Value]) -> None:
@@ -97,17 +106,18 @@ class _ByOutput(dict[str, Value]):
         return found
 
 
-@dataclass(frozen=True)
+def _by_output(find: Callable[[Evidence, str], Value]) -> cached_property[Mapping[str, Value]]:
+    """Make a method of one output a property: the mapping of output names to its values, each computed once."""
+    return cached_property(lambda evidence: _Kept(partial(find, evidence)))
+
+
 class Evidence:
     """Evidence of one run that was graded on its values; its result has outputs."""
 
-    result: Result
-    _agreements: dict[tuple[str, bool], Agreement | None] = field(
-        init=False, default_factory=dict[tuple[str, bool], "Agreement | None"], repr=False, compare=False
-    )
-    _computed: dict[str, Mapping[str, NDArray[Any]] | None] = field(
-        init=False, default_factory=dict[str, "Mapping[str, NDArray[Any]] | None"], repr=False, compare=False
-    )
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self._agreements: dict[tuple[str, bool], Agreement] = {}
+        self._computed: dict[str, Mapping[str, NDArray[Any]] | None] = {}
 
     @property
     def fails(self) -> bool:
@@ -131,20 +141,14 @@ class Evidence:
         found = {name: self._wrong[name] for name in self.given}
         return {name: elements for name, elements in found.items() if elements is not None}
 
-    @cached_property
-    def _wrong(self) -> Mapping[str, NDArray[np.bool_] | None]:
-        return _ByOutput(self._wrong_in)
-
-    def _wrong_in(self, name: str) -> NDArray[np.bool_] | None:
+    @_by_output
+    def _wrong(self, name: str) -> NDArray[np.bool_] | None:
         expected = self._expected_output(name)
-        return None if expected is None else ~(self._meets(self.given[name], expected, name) | self._unspecified(name))
+        return None if expected is None else ~(self._meets(self.given[name], expected, name) | self._open[name][0])
 
-    @cached_property
-    def _slack(self) -> Mapping[str, NDArray[Any]]:
-        """Output name to the distance that two computations of the same wrong thing may have, element by element."""
-        return _ByOutput(self._slack_of)
-
-    def _slack_of(self, name: str) -> NDArray[Any]:
+    @_by_output
+    def _slack(self, name: str) -> NDArray[Any]:
+        """Return the distance that two computations of the same wrong thing may have, element by element."""
         half, inside = self.result.dtype in HALF_PRECISION, self.result.run.conventions.inner_dtype
         precision = precision_of(self.result.dtype, inside=inside)
         roundings = _ROUNDINGS_IN_HALF_PRECISION if half else _ROUNDINGS
@@ -171,26 +175,26 @@ class Evidence:
         """Return whether an output is wrong in elements of which the catalogue speaks."""
         return self._wrong[name] is None or bool(self._wrong_in_the_catalogue(name).any())
 
-    def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
+    def agreement(self, mistake: Mistake, *, whole: bool = True) -> Agreement:
         """Return how well a mistake reproduces the run; with `whole`, in every output, not only those that matter.
 
-        None where it cannot be computed, or where only values decided by a declared convention are wrong: the catalogue
-        is normative, and says nothing of these.
+        Undecided where it cannot be computed, or where only values decided by a declared convention are wrong: the
+        catalogue is normative, and says nothing of these.
         """
         if (mistake.id, whole) not in self._agreements:
             self._agreements[mistake.id, whole] = self._agreement(mistake, whole=whole)
         return self._agreements[mistake.id, whole]
 
-    def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement | None:
+    def _agreement(self, mistake: Mistake, *, whole: bool) -> Agreement:
         computed = self.computed(mistake)
-        if computed is None or self._wrong_by_convention_alone:
-            return None
+        if computed is None or (self.fails and not any(map(self._matters, self.given))):
+            return _NOT_COMPUTED
         apart = self.result.run.family.empty(self.result.run.operation.name, computed)
         names = [name for name in computed if name in (self.given if whole else self.essential)]
         compared = {name: self._compared(name, computed[name], apart.get(name)) for name in names}
         essential = [compared[name] for name in self.essential if name in compared]
         if not essential:
-            return None
+            return _NOT_COMPUTED
         wrong, equal, broken, nan = (
             sum(getattr(entry, of) for entry in essential) for of in ("wrong", "equal", "broken", "nan")
         )
@@ -204,7 +208,7 @@ class Evidence:
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
         # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
-        return Agreement(False, False, np.inf, decided=bool(wrong or broken or self._is_finite), acts=acts)
+        return Agreement(False, False, np.inf, decided=bool(wrong or broken or is_finite(self.result)), acts=acts)
 
     def computed(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
         """Return a mistake's outputs under the declared conventions, in float64; None if not computable."""
@@ -228,13 +232,13 @@ class Evidence:
             return None
         computed = self.computed(mistake) or {}
         alike = [self._likeness_in(name, computed.get(name)) for name in self.required]
-        places = [entry.places for entry in alike if entry is not None]
+        elements = [entry.elements for entry in alike if entry is not None]
         numbers = [
             entry.numbers
             for name, entry in zip(self.required, alike, strict=True)
             if entry is not None and ((wrong := self._wrong[name]) is None or wrong.any())
         ]
-        return Likeness(sum(places) / len(places), sum(numbers) / len(numbers))
+        return Likeness(sum(elements) / len(elements), sum(numbers) / len(numbers))
 
     def _likeness_in(self, name: str, computed: NDArray[Any] | None) -> Likeness | None:
         """Return how alike a mistake is in one output; None where that is right in both."""
@@ -248,17 +252,12 @@ class Evidence:
                 both and computed.shape == self.given[name].shape and bool((self._distances(name, computed) <= 1).all())
             )
             return Likeness(float(both), float(same))
-        theirs = ~(self._meets(computed, golden, name) | self._unspecified(name))
+        theirs = ~(self._meets(computed, golden, name) | self._open[name][0])
         either = int((ours | theirs).sum())
         if not either:
             return None
         equal = ours & theirs & (self._distances(name, computed) <= 1)
         return Likeness(float((ours & theirs).sum()) / either, float(equal.sum()) / max(int(ours.sum()), 1))
-
-    @cached_property
-    def _wrong_by_convention_alone(self) -> bool:
-        """Return whether a declared convention decides every wrong element otherwise than the catalogue."""
-        return self.fails and not any(self._matters(name) for name in self.given)
 
     def _wrong_in_the_catalogue(self, name: str) -> NDArray[np.bool_]:
         """Return the wrong elements that no convention decides otherwise than the catalogue does."""
@@ -289,17 +288,19 @@ class Evidence:
         near = distances <= 1
         one_sided = of_given ^ of_computed
         numbers = wrong & ~of_given & ~of_computed
-        apart = self._apart(name) if empty is None else self._apart(name) | empty
+        bound, expected = self.result.run.bound, self._expected_output(name)
+        apart = np.zeros(given.shape, dtype=np.bool_) if empty is None else empty
+        if bound is not None and expected is not None and name in bound.by_convention:
+            apart = apart | bound.by_convention[name]
         if (numbers & ~apart).any():
             numbers &= ~apart
         right = ~wrong & ~unknown
         # NaN that comes from finite inputs would be seen.
-        broken = right & ~near & (~one_sided | of_computed if self._is_finite else ~one_sided)
+        broken = right & ~near & (~one_sided | of_computed if is_finite(self.result) else ~one_sided)
         if self.fails:
             broken &= ~apart
         elif empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
             broken &= ~empty
-        expected = self._expected_output(name)
         meets = None if expected is None else self._meets(computed, expected, name)
         return _Compared(
             wrong=int(numbers.sum()),
@@ -310,18 +311,6 @@ class Evidence:
             error=float(distances[numbers].max(initial=0.0)),
             fails_too=meets is None or bool((wrong & ~meets).any()),
         )
-
-    @property
-    def _is_finite(self) -> bool:
-        return self.result.case.profile not in self.result.run.family.nonfinite_profiles
-
-    def _apart(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements of rows that a convention decides."""
-        bound = self.result.run.bound
-        decided = None if bound is None else bound.by_convention.get(name)
-        if decided is None or self._expected_output(name) is None:
-            return np.zeros(self.given[name].shape, dtype=np.bool_)
-        return np.broadcast_to(decided, self.given[name].shape)
 
     def _meets(self, numbers: NDArray[Any], expected: NDArray[Any], name: str) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
@@ -345,40 +334,28 @@ class Evidence:
     def _expected_output(self, name: str) -> NDArray[Any] | None:
         """Return the expected output, where it has the shape of the one that came back."""
         expected = self._expected
-        expected_output = None if expected is None else expected.outputs.get(name)
-        return (
-            expected_output if expected_output is not None and expected_output.shape == self.given[name].shape else None
-        )
+        output = None if expected is None else expected.outputs.get(name)
+        return output if output is not None and output.shape == self.given[name].shape else None
 
     def _tolerance(self, name: str) -> NDArray[Any]:
         run = self.result.run
         assert run.bound is not None
         return run.bound.of(name, run.place).error
 
-    def _unspecified(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements for which nothing is expected."""
-        return self._open[name][0]
-
     def _left_open(self, name: str) -> NDArray[np.bool_]:
-        """Return the elements for which nothing is expected, or a declared convention asks something else."""
+        """Return the elements for which nothing is expected, or a declared convention requires something else."""
         return self._open[name][1]
 
-    @cached_property
-    def _open(self) -> Mapping[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        return _ByOutput(self._elements_left_open)
-
-    @cached_property
-    def _in_interval(self) -> Mapping[str, InInterval | None]:
-        """Output name to the elements that are held to their interval alone."""
-        return _ByOutput(self._in_interval_of)
-
-    def _in_interval_of(self, name: str) -> InInterval | None:
+    @_by_output
+    def _in_interval(self, name: str) -> InInterval | None:
+        """Return the elements that are bounded by an interval alone."""
         run, expected = self.result.run, self._expected
         if run.bound is None or expected is None or self._expected_output(name) is None:
             return None
         return in_interval(run, expected, name, run.place)
 
-    def _elements_left_open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    @_by_output
+    def _open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the elements with nothing expected, and those with the ones of a declared convention added."""
         run, expected, expected_output = self.result.run, self._expected, self._expected_output(name)
         unspecified = np.zeros(self.given[name].shape, dtype=np.bool_)
@@ -401,3 +378,42 @@ class Evidence:
         return unspecified, unspecified | ~(
             (expected_output == normative) | (np.isnan(expected_output) & np.isnan(normative))
         )
+
+
+def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDArray[Any]] | None:
+    """Return a mistake's outputs for a run, with its inputs in the case's memory layouts; None if not computable.
+
+    `before` counts equal earlier calls, which matter where a layout hands arrays over anew each time.
+    """
+    case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
+    arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
+    inputs = in_memory_orders(arrays, case.memory_order)
+    if mistake.in_layout:
+        return _in_layout(mistake, run, inputs, before)
+    try:
+        with np.errstate(all="ignore"):
+            returned = mistake.function(**inputs, **own_attributes(attributes_in(dtype, case.attributes)))
+    except (ArithmeticError, IndexError, TypeError, ValueError):
+        return None
+    answer = read_returned(returned, run.operation, given=case.inputs)
+    return answer.values if isinstance(answer, Outputs) else None
+
+
+def _in_layout(
+    mistake: Mistake, run: Run, inputs: Mapping[str, NDArray[Any]], before: int
+) -> Mapping[str, NDArray[Any]] | None:
+    """Return the outputs that a mistake gives with the arguments of the run's layout, in the contract's shapes."""
+    name = name_of(run.layout)
+    if name is None or run.layout is None or name not in mistake.in_layout:
+        return None
+    from attnspec.targets.in_process import InProcessImplementation
+    from attnspec.targets.laid_out import laid_out
+
+    holder = SimpleNamespace(**{mistake.operation: mistake.in_layout[name]}, layout=run.layout)
+    implementation = laid_out(InProcessImplementation(holder, mistake.id), run.layout)
+    attributes = own_attributes(run.case.attributes)
+    request = Request(mistake.operation, run.dtype, inputs, attributes, conventions=run.conventions)
+    for _ in range(before):
+        implementation.run(request)
+    answer = implementation.run(request)
+    return answer.values if isinstance(answer, Outputs) else None

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.diagnosis.attended_keys import index_ranges
 from attnspec.diagnosis.choosing import one_for_each_case, spread
-from attnspec.diagnosis.common_features import common_features
 from attnspec.diagnosis.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from attnspec.runner import Result, Run
 
 _EXAMINED = 32
-_PROFILES_TOLD = 6
+_CASES_EXAMINED = 60
+_PROFILES_REPORTED, _CASES_REPORTED, _QUERIES_REPORTED = 6, 3, 2
+_MOST_RANGES = 8
 _CLOSE = 1e-3
 _NEARLY = 5e-3
 
@@ -41,7 +41,7 @@ def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple
         _first_step(failing),
         _features(failing, passing),
         _dtypes(failing, passing),
-        *_places(evidence),
+        *_axes(evidence),
         _kind_of_numbers(in_every_dtype) or _size_of_errors(evidence),
         _profiles(failing, passing),
     ]
@@ -63,24 +63,33 @@ def _first_step(failing: Sequence[Result]) -> str | None:
 
 
 def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
-    """Return a sentence on features that all failing cases have and few passing ones."""
+    """Return a sentence on the one or two features that all failing cases have and the fewest passing ones."""
     wrong = {result.case.id: result.run for result in failing}
     right = {result.case.id: result.run for result in passing if result.case.id not in wrong}
-    found = common_features(
-        [_features_of(run) for run in wrong.values()], [_features_of(run) for run in right.values()]
+    of_wrong, of_right = (
+        [{phrase for phrase, holds in run.family.features(run.case) if holds} for run in runs.values()]
+        for runs in (wrong, right)
     )
-    if found is None:
+    if not of_wrong or not of_right:
         return None
-    phrases, count = found
-    have = " and ".join(phrases)
+    shared = sorted(of_wrong[0].intersection(*of_wrong))
+
+    def rarest(features: int) -> tuple[int, tuple[str, ...]]:
+        found = combinations(shared, features)
+        counted = ((sum(of_case.issuperset(some) for of_case in of_right), some) for some in found)
+        return min(counted, key=lambda entry: entry[0], default=(len(right), ()))
+
+    (count, phrases), two = rarest(1), rarest(2)
+    if 2 * count >= len(right):
+        return None
+    # A second feature is worth its words only if it explains much.
+    if count > 0 and 3 * two[0] <= count:
+        count, phrases = two
     do = "does" if count == 1 else "do"
     passed = f"so {do} {count} of the {len(right)} that pass" if count else f"none of the {len(right)} that pass does"
     one = len(wrong) == 1
-    return f"{'The failing case has' if one else f'All {len(wrong)} failing cases have'} {have}; {passed}."
-
-
-def _features_of(run: Run) -> frozenset[str]:
-    return frozenset(phrase for phrase, holds in run.family.features(run.case) if holds)
+    have = "The failing case has" if one else f"All {len(wrong)} failing cases have"
+    return f"{have} {' and '.join(phrases)}; {passed}."
 
 
 def _dtypes(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
@@ -100,15 +109,14 @@ def _listed(dtypes: set[str]) -> str:
     return " and ".join(dtype for dtype in FLOAT_DTYPES if dtype in dtypes)
 
 
-@dataclass(frozen=True)
-class _AxisSeen:
+class _AxisSeen(NamedTuple):
     """Indices of an axis that were wrong in one run, and the size of the axis."""
 
     wrong: frozenset[int]
     length: int
 
 
-def _places(evidence: Sequence[Evidence]) -> list[str]:
+def _axes(evidence: Sequence[Evidence]) -> list[str]:
     """Return sentences on the batch entries, heads, queries or keys that are wrong, where not all are."""
     seen: dict[str, list[_AxisSeen]] = {}
     for entry in evidence:
@@ -191,6 +199,70 @@ def _profiles(failing: Sequence[Result], passing: Sequence[Result]) -> str:
     wrong = Counter(case.profile for case in {result.case.id: result.case for result in failing}.values())
     tried = Counter(case.profile for case in {result.case.id: result.case for result in (*failing, *passing)}.values())
     profiles = sorted(wrong, key=lambda profile: (-wrong[profile] / tried[profile], profile))
-    reported = [f"{profile} {wrong[profile]} of {tried[profile]}" for profile in profiles[:_PROFILES_TOLD]]
+    reported = [f"{profile} {wrong[profile]} of {tried[profile]}" for profile in profiles[:_PROFILES_REPORTED]]
     more = len(profiles) - len(reported)
     return f"Failing cases by profile: {', '.join(reported)}{f', and {more} more profiles' if more else ''}."
+
+
+def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
+    """Return a sentence for each of the first few value failures of one operation in which wrong keys were attended."""
+    telling = [result for result in one_for_each_case(failing) if result.verdict.check == "values"]
+    probes, others = (
+        [result for result in telling if result.run.family.is_probe(result.case) is wanted] for wanted in (True, False)
+    )
+    said: list[str] = []
+    for result in [*probes, *spread(others, _CASES_EXAMINED)]:
+        sentence = attended_in_words(result.run, result.got)
+        if sentence:
+            said.append(sentence)
+        if len(said) == _CASES_REPORTED:
+            break
+    return tuple(said)
+
+
+def attended_in_words(run: Run, got: Mapping[str, NDArray[Any]] | None) -> str | None:
+    """Return the keys that queries attended in one failing run and should have; None if results do not show it."""
+    sets = None if got is None else run.family.key_sets(run.case, run.dtype, got)
+    if sets is None:
+        return None
+    attended, expected = sets
+    rows = np.argwhere((attended != expected).any(axis=-1))
+    if not len(rows):
+        return None
+    said: dict[str, list[tuple[int, int]]] = {}
+    for batch, head, query in rows.tolist():
+        seen, needed = (np.flatnonzero(keys[batch, head, query]).tolist() for keys in (attended, expected))
+        keys = f"key{'' if len(seen) == 1 else 's'} {index_ranges(seen)}" if seen else "no key"
+        words = f"query {query} attended {keys}; it should have attended {index_ranges(needed)}"
+        said.setdefault(words, []).append((batch, head))
+    reported = [words + _where(of, attended.shape[:2]) for words, of in list(said.items())[:_QUERIES_REPORTED]]
+    more = len(said) - len(reported)
+    if more:
+        reported.append(f"{more} more like {'this' if more == 1 else 'these'}")
+    return f"In {run.case.id}, {'; '.join(reported)}."
+
+
+def _where(found: Sequence[tuple[int, int]], sizes: tuple[int, int]) -> str:
+    """Return the batch entries and heads concerned, or nothing where all are."""
+    if len(found) == sizes[0] * sizes[1]:
+        return ""
+    named = [
+        f"{name} {index_ranges(indices)}"
+        for name, indices, size in zip(("batch", "head"), map(set[int], zip(*found, strict=True)), sizes, strict=True)
+        if len(indices) < size
+    ]
+    return f" ({', '.join(named) or 'in some heads'})"
+
+
+def index_ranges(indices: Iterable[int]) -> str:
+    """Return a set of indices as ranges, such as ``0-2, 5``; ``none`` for an empty one."""
+    ranges: list[list[int]] = []
+    for index in sorted(indices):
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+    if len(words) > _MOST_RANGES:
+        words = [*words[:_MOST_RANGES], "…"]
+    return ", ".join(words) or "none"

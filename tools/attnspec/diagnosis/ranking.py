@@ -1,7 +1,7 @@
 """Ranking of the catalogue's mistakes by how well they reproduce the outputs that came back.
 
-First a few failing runs are held against every mistake. The best ones then have to reproduce many more failures, and to
-agree with what passed, above all with the passing cases that they would break.
+First a few failing runs are compared with every mistake. The best ones then have to reproduce many more failures, and
+to agree with what passed, above all with the passing cases that they would break.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_ca
 from attnspec.diagnosis.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from attnspec.diagnosis.evidence import Agreement
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 
@@ -29,7 +28,7 @@ WORTH_TELLING = 0.2
 
 FEWEST_CASES = 8
 """Cases that NaN alone, which is no number, needs to speak for a mistake; and that must be seen before a convention
-stands for a clause: one failing case names nothing that others were not asked about."""
+stands for a clause: one failing case names nothing on which others were not run."""
 
 _MOST_OPPOSED = 0.5
 """Failures that a mistake would make wrong in another way, for each one that it reproduces: two mistakes in one run
@@ -41,9 +40,9 @@ class Candidate:
     """Mistake with the evidence for and against it, in numbers of runs looked at.
 
     Failing runs: reproduced in the outputs that matter, or `reproduced_fully` in all; `by_numbers` in a number beside
-    NaN; `opposed` made wrong in another way; `elsewhere` left right, so something else is wrong; `out_of_reach`
-    undecided, by shapes or NaN. `contradicted` are passing runs that it would break. `error` is the mean over the runs
-    reproduced of the largest distance, 1 being the most that agrees.
+    NaN; `opposed` made wrong in another way; `elsewhere` left right, so something else is wrong; those
+    `undecided`, by shapes or NaN. `contradicted` are passing runs that it would break. `error` is the mean over the
+    runs reproduced of the largest distance, 1 being the most that agrees.
     """
 
     mistake: Mistake
@@ -52,7 +51,7 @@ class Candidate:
     by_numbers: int
     opposed: int
     elsewhere: int
-    out_of_reach: int
+    undecided: int
     contradicted: int
     error: float
 
@@ -65,7 +64,7 @@ class Candidate:
     def stands(self) -> bool:
         """Whether the mistake may be the cause of the runs that it reproduces: it would break no pass."""
         return (
-            self.reproduced > self.out_of_reach
+            self.reproduced > self.undecided
             and self.contradicted == 0
             and self.opposed <= _MOST_OPPOSED * self.reproduced
             and self.reproduced >= WORTH_TELLING * self.failing
@@ -132,17 +131,17 @@ def _standing(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
 
 def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that reproduce most of a few failures."""
-    counts: Mapping[str, int] = {
-        mistake.id: sum(_matches(entry.agreement(mistake, whole=False)) for entry in evidence) for mistake in mistakes
+    counts = {
+        mistake.id: sum(entry.agreement(mistake, whole=False).matches for entry in evidence) for mistake in mistakes
     }
     best = sorted((mistake for mistake in mistakes if counts[mistake.id]), key=lambda mistake: -counts[mistake.id])
     return best[:_FINALISTS]
 
 
 def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[Evidence]) -> Candidate:
-    agreements = [agreement for entry in failing if (agreement := decided(entry, mistake)) is not None]
+    agreements = [agreement for entry in failing if (agreement := entry.agreement(mistake)).decided]
     matching = [agreement for agreement in agreements if agreement.matches]
-    opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)) is not None]
+    opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)).decided]
     elsewhere = sum(not agreement.matches and not agreement.acts for agreement in agreements)
     return Candidate(
         mistake=mistake,
@@ -151,17 +150,7 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
         by_numbers=sum(agreement.by_numbers for agreement in matching),
         opposed=len(agreements) - len(matching) - elsewhere,
         elsewhere=elsewhere,
-        out_of_reach=len(failing) - len(agreements),
+        undecided=len(failing) - len(agreements),
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
     )
-
-
-def decided(evidence: Evidence, mistake: Mistake, *, whole: bool = True) -> Agreement | None:
-    """Return how well a mistake reproduces a run, or None where that cannot be decided."""
-    agreement = evidence.agreement(mistake, whole=whole)
-    return agreement if agreement is not None and agreement.decided else None
-
-
-def _matches(agreement: Agreement | None) -> bool:
-    return agreement is not None and agreement.matches

@@ -1,6 +1,7 @@
-"""Undeclared conventions: failures that would pass if an implementation declared another choice.
+"""Undeclared conventions and capabilities: failures that would be none, were they declared.
 
-Results are kept, so they are graded anew under each choice, without another call.
+Results are kept, so they are graded anew under each choice, without another call. Whether the author means it so, only
+the author knows.
 """
 
 from __future__ import annotations
@@ -9,30 +10,54 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attnspec.contract import CONVENTIONS
+import numpy as np
+
+from attnspec.contract import CAPABILITIES, CONVENTIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import Choices, settling
+from attnspec.contract.conventions import Choices, resolve, settling
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
 from attnspec.diagnosis.choosing import spread, telling
-from attnspec.grading import RIGHT, grade
+from attnspec.families.lookup import needed
+from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
 from attnspec.runner.planning import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from attnspec.runner import Result
 
 _NEARLY_ALL = 0.8
 """Share of failures that a convention must account for to be reported: something else may be wrong beside it."""
 
-_TRIED_FIRST = 3
-_MOST_GRADED = 400
+_GRADED_FIRST = 3
+_MOST_OF_A_DTYPE = 400
 """Failures of a dtype that are graded anew; more would take longer than the run."""
 
 _BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
 """Checks that fail whatever the values are."""
 
-_TRIED = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
+_GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
+
+_OFTEN = 0.25
+"""Share of the cases needing a capability that must fail before it counts as lacking."""
+
+_CLEARLY_LESS = 0.5
+"""Failure rate of other cases, at most, as a share of the rate among those that need a capability."""
+
+_SPARED = 5
+"""Cases without need of a capability that must pass: where all cases need it, nothing points at it."""
+
+_WORTH_SAYING = 0.5
+"""Share of all failures for which declarations must account: else something else is wrong, and comes first."""
+
+_MOST_GRADED = 120
+"""Failures graded anew for one choice of a convention; more would take longer than the run."""
+
+_TRIED_FIRST = 4
+
+_TRIED = (*_GRADED_ANEW, Settles.LIFETIME)
+_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME)
 
 
 @dataclass(frozen=True)
@@ -64,11 +89,11 @@ def undeclared_convention(failing: Sequence[Result], passing: Sequence[Result]) 
     by_dtype: dict[str, list[Result]] = {}
     for result in failing:
         by_dtype.setdefault(result.dtype, []).append(result)
-    chosen = {dtype: spread(telling(of_dtype), _MOST_GRADED) for dtype, of_dtype in by_dtype.items()}
+    chosen = {dtype: spread(telling(of_dtype), _MOST_OF_A_DTYPE) for dtype, of_dtype in by_dtype.items()}
     found = [
         turned
         for name, choice in _choices(failing[0])
-        if (turned := _turned(name, choice, _concerned(name, chosen, failing, passing), failing)) is not None
+        if (turned := _turned(name, choice, _dtypes_concerned(name, chosen, failing, passing), failing)) is not None
     ]
     return max(found, key=lambda entry: entry.undeclared.passes, default=None)
 
@@ -79,13 +104,13 @@ def _choices(result: Result) -> list[tuple[str, str]]:
     return [
         (name, choice)
         for name in result.run.operation.conventions
-        if name in declared and CONVENTIONS[name].settles in _TRIED
+        if name in declared and CONVENTIONS[name].settles in _GRADED_ANEW
         for choice in CONVENTIONS[name].choices
         if choice != declared[name]
     ]
 
 
-def _concerned(
+def _dtypes_concerned(
     name: str, by_dtype: Mapping[str, Sequence[Result]], failing: Sequence[Result], passing: Sequence[Result]
 ) -> Mapping[str, Sequence[Result]]:
     """Return the dtypes, with their failures, that a convention may concern.
@@ -109,10 +134,10 @@ def _turned(
     looked_at = 0
     anew: dict[int, Result] = {}
     for dtype, chosen in by_dtype.items():
-        first = [graded_anew(result, {name: choice}) for result in chosen[:_TRIED_FIRST]]
+        first = [graded_anew(result, {name: choice}) for result in chosen[:_GRADED_FIRST]]
         if 2 * sum(is_right_under(now, name) for now in first) <= len(first):
             continue
-        now = [*first, *(graded_anew(result, {name: choice}) for result in chosen[_TRIED_FIRST:])]
+        now = [*first, *(graded_anew(result, {name: choice}) for result in chosen[_GRADED_FIRST:])]
         if sum(is_right_under(each, name) for each in now) < _NEARLY_ALL * len(chosen):
             continue
         dtypes.append(dtype)
@@ -122,7 +147,7 @@ def _turned(
         return None
     right = sum(is_right_under(now, name) for now in anew.values())
     left_out = [result for result in failing if result.dtype in dtypes and id(result) not in anew]
-    anew.update({id(result): graded_anew(result, {name: choice}) for result in left_out[:_MOST_GRADED]})
+    anew.update({id(result): graded_anew(result, {name: choice}) for result in left_out[:_MOST_OF_A_DTYPE]})
     graded = [(result, anew.get(id(result), result)) for result in failing]
     passes = tuple(result for result, now in graded if is_right_under(now, name))
     still = tuple(now for _, now in graded if not is_right_under(now, name))
@@ -150,3 +175,211 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
         return result
     run = prepare(result.case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
     return result._replace(run=run, verdict=grade(run, answer))
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """Capabilities lacking (`without`) and conventions, some for one dtype or capability, that could be declared.
+
+    Of the `of` failures, `fewer` would be none: they would pass or not be graded.
+    """
+
+    without: tuple[str, ...]
+    conventions: Mapping[str, str]
+    fewer: int
+    of: int
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """Capability, or convention where `choice` is set, that could be declared.
+
+    It covers failures, by identity, and gives up passes: so many results would not be graded any more.
+    """
+
+    word: str
+    choice: str | None
+    covers: frozenset[int]
+    gives_up: int = 0
+
+
+def could_be_declared(results: Sequence[Result]) -> Declarations | None:
+    """Return declarations under which most failures of a run would be none; None where something else is wrong."""
+    search = _Search(results)
+    of = len(search.wrong)
+    if search.concerned() < _WORTH_SAYING * of:
+        return None
+    # An offer that gives up more than it covers, or holds of some cases alone, is for failures without another account.
+    for is_worth_it, is_for_all in ((True, True), (False, True), (False, False)):
+        while search.take(is_worth_it=is_worth_it, is_for_all=is_for_all):
+            pass
+    fewer = of - len(search.wrong)
+    if not search.taken or fewer < _WORTH_SAYING * of:
+        return None
+    kept = [*search.taken]
+    for offer in search.taken:
+        # Later offers may have made it superfluous.
+        if offer.covers <= frozenset[int]().union(*(other.covers for other in kept if other is not offer)):
+            kept.remove(offer)
+    return Declarations(
+        without=tuple(offer.word for offer in kept if offer.choice is None),
+        conventions={offer.word: offer.choice for offer in kept if offer.choice is not None},
+        fewer=fewer,
+        of=of,
+    )
+
+
+class _Search:
+    """Search over all results of a run: failures left, passes, and offers taken so far."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.wrong = [result for result in results if result.is_wrong]
+        self.right = [result for result in results if result.establishes]
+        self.taken: list[_Offer] = []
+        self._offers: list[_Offer] | None = None
+        cases = {result.case.id: result.case for result in results}
+        self._needs = {case_id: needed(case) for case_id, case in cases.items()}
+        self._capabilities = [
+            _Offer(word, None, covers, sum(map(self._needing(word), self.right)))
+            for word in CAPABILITIES
+            if (covers := frozenset(id(result) for result in self.wrong if self._needing(word)(result)))
+        ]
+
+    def concerned(self) -> int:
+        """Return the most failures that a declaration may concern; the rest is wrong for other reasons."""
+        standing = [offer.covers for offer in self._capabilities if self._stands_out(offer)]
+        covered = frozenset[int]().union(*standing)
+        # Of the precision inside, nobody says which cases it concerns.
+        of_some = [name for name, convention in CONVENTIONS.items() if convention.settles in _OF_SOME_CASES]
+        concerned = {id(result) for name in of_some for result in _concerned(name, self.wrong)}
+        left = [result for result in self.wrong if id(result) not in covered | concerned]
+        return len(self.wrong) - (0 if self._conventions(left[:_TRIED_FIRST]) else len(left))
+
+    def take(self, *, is_worth_it: bool, is_for_all: bool) -> bool:
+        """Take the best offer, if there is one that covers failures left.
+
+        `is_worth_it`: only one that covers more than it gives up; `is_for_all`: none for one dtype or capability alone.
+        """
+        left = {id(result) for result in self.wrong}
+        # Grading anew under conventions costs most of the time, and stays the same until something is taken.
+        if self._offers is None:
+            self._offers = [*self._conventions(self.wrong), *self._capabilities]
+        gains = [(len(offer.covers & left), offer) for offer in self._offers]
+        standing = [
+            (gain - offer.gives_up, offer)
+            for gain, offer in gains
+            if gain > (offer.gives_up if is_worth_it else 0)
+            and not (is_for_all and "@" in offer.word)
+            and (offer.choice is not None or self._stands_out(offer))
+        ]
+        if not standing:
+            return False
+        best = max(standing, key=lambda entry: entry[0])[1]
+        self.taken.append(best)
+        self._offers = None
+        self.wrong = [result for result in self.wrong if id(result) not in best.covers]
+        return True
+
+    def _needing(self, word: str) -> Callable[[Result], bool]:
+        return lambda result: word in self._needs[result.case.id]
+
+    def _stands_out(self, offer: _Offer) -> bool:
+        """Return whether cases needing a capability fail often, and clearly more often than the others left."""
+        if len(self.right) - offer.gives_up < _SPARED:
+            return False
+        failing = sum(id(result) in offer.covers for result in self.wrong)
+        others = len(self.wrong) - failing
+        among = failing / max(1, failing + offer.gives_up)
+        elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
+        return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
+
+    def _conventions(self, wrong: Sequence[Result]) -> list[_Offer]:
+        """Return choices of conventions under which failures would be none, and passes would still pass."""
+        taken = {offer.word.partition("@")[0] for offer in self.taken}
+        return [
+            offer
+            for name, convention in CONVENTIONS.items()
+            if convention.settles in _TRIED and name not in taken
+            for choice in convention.choices
+            if (offer := self._under(name, choice, _concerned(name, wrong))) is not None
+        ]
+
+    def _under(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
+        """Return a choice as an offer, for all cases or for some; None where it would turn no failure."""
+        if CONVENTIONS[name].settles is Settles.LIFETIME:
+            departs = choice != CONVENTIONS[name].choices[0]
+            return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
+
+        def anew(result: Result) -> Result:
+            return graded_anew(result, {**self._declared(result), name: choice})
+
+        def is_none(result: Result) -> bool:
+            return is_right_under(anew(result), name)
+
+        others = [result for result in wrong if result.run.conventions.get(name, choice) != choice]
+        looked_at = spread(others, _MOST_GRADED)
+        first, later = looked_at[:_TRIED_FIRST], looked_at[_TRIED_FIRST:]
+        if not any(map(is_none, [*first, *later[-_TRIED_FIRST:]])):
+            return None
+        turned = [
+            result
+            for result, now in ((result, anew(result)) for result in looked_at)
+            if is_right_under(now, name) and self._expects_something_else(name, result, now)
+        ]
+        passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
+        broken = [result for result in spread(passing, _MOST_GRADED) if not is_none(result)]
+        for words, holds in self._qualified(others):
+            for_these = frozenset(id(result) for result in turned if holds(result))
+            if for_these and not any(map(holds, broken)):
+                return _Offer(f"{name}{words}", choice, for_these)
+        return None
+
+    def _expects_something_else(self, name: str, result: Result, now: Result) -> bool:
+        """Return whether other outputs are expected now than under the declarations taken, without the convention."""
+        if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
+            return True
+        taken = self._declared(result)
+        before = (graded_anew(result, taken) if taken else result).run.expected
+        expected = now.run.expected
+        if not isinstance(before, Values) or not isinstance(expected, Values):
+            return True
+        return any(
+            not np.array_equal(before.outputs[output], expected.outputs[output], equal_nan=True)
+            or not np.array_equal(before.ungraded.get(output, False), expected.ungraded.get(output, False))
+            for output in result.got
+            if output in before.outputs and output in expected.outputs
+        )
+
+    def _declared(self, result: Result) -> dict[str, str]:
+        """Return the choices taken so far that apply to a result."""
+        chosen = {offer.word: offer.choice for offer in self.taken if offer.choice is not None}
+        if not chosen:
+            return {}
+        needs = self._needs[result.case.id]
+        resolved = resolve(chosen, result.case.operation, dtype=result.dtype, needed=needs)
+        return {name: resolved[name] for key in chosen if (name := key.partition("@")[0]) in resolved}
+
+    def _qualified(self, wrong: Sequence[Result]) -> Iterator[tuple[str, Callable[[Result], bool]]]:
+        """Yield the cases for which a convention may be declared: all, those of one dtype, those of one capability."""
+        yield "", lambda _: True
+        for dtype in dict.fromkeys(result.dtype for result in wrong):
+            yield f"@{dtype}", lambda result, dtype=dtype: result.dtype == dtype
+        for word in CAPABILITIES:
+            yield f"@{word}", self._needing(word)
+
+
+def _concerned(name: str, results: Collection[Result]) -> list[Result]:
+    """Return the results that a convention may turn."""
+    settles = CONVENTIONS[name].settles
+    if settles is Settles.RESULTS:
+        return [result for result in results if name in result.case.conventions or _rejects(result, name)]
+    if settles is Settles.REFUSALS:
+        return [result for result in results if _rejects(result, name)]
+    if settles is Settles.LIFETIME:
+        return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
+    return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
+
+
+def _rejects(result: Result, name: str) -> bool:
+    rejects = result.case.rejects
+    return rejects is not None and rejects.convention is not None and rejects.convention[0] == name

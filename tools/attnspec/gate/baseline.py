@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from attnspec.base.errors import BaselineError
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
@@ -41,13 +42,13 @@ def key_of(result: Result) -> Key:
 
 
 def said_of(result: Result) -> str:
-    """Return the message of a result, as groups and baselines hold it: harmless and on one line."""
+    """Return the message of a result, as groups and baselines have it: harmless and on one line."""
     return plain_text(result.verdict.message or result.status)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Result that is expected not to pass, with its `reason` in the words of the baseline's keeper.
+    """Result that is expected not to pass, with its `reason` in the words of people.
 
     The status is ``unsupported`` in a baseline of format 1 alone.
     """
@@ -133,3 +134,13 @@ def baseline_of(report: Report, entries: Iterable[Entry], groups: Sequence[Group
 def graded(results: Iterable[Result]) -> int:
     """Return how many results were graded, right or wrong."""
     return sum(result.status not in NOT_GRADED for result in results)
+
+
+def check_same_implementation(report: Report, baseline: Baseline) -> None:
+    """Raise `BaselineError` if the baseline is about another implementation than the report."""
+    name = plain_text(report.declaration.name)
+    if baseline.name != name:
+        raise BaselineError(
+            f"The baseline is of {baseline.name!r}, but this is {name!r}. "
+            "Give each implementation a baseline of its own, or write the name into the baseline if only that changed."
+        )

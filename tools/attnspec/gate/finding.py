@@ -5,32 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from attnspec.base.plain_text import plain_text
+from attnspec.reports.wording import ending
+
 if TYPE_CHECKING:
     from attnspec.gate.group import Group
     from attnspec.runner import Result
 
-Kind = Literal[
-    "new failure",
-    "new cases fail",
-    "another status",
-    "lost",
-    "fewer graded",
-    "nothing graded",
-    "not run",
-    "conventions changed",
-    "vanished",
-    "in no group",
-    "another count",
-    "passes now",
-    "graded now",
-    "offered now",
-    "required",
-    "accuracy",
-    "new cases",
-    "retired",
-]
-
-HEADINGS: dict[Kind, str] = {
+HEADINGS = {
     "new failure": "New failures",
     "new cases fail": "New cases fail",
     "another status": "Expected not to pass, but not like this",
@@ -50,9 +32,9 @@ HEADINGS: dict[Kind, str] = {
     "new cases": "New cases",
     "retired": "Cases that are gone",
 }
-"""Kind to the heading over its sentences, in the order of a report."""
+"""Kind of finding to the heading over its sentences, in the order of a report."""
 
-Weight = Literal["fails", "warns", "tells"]
+Weight = Literal["fails", "warns", "notes"]
 
 
 @dataclass(frozen=True)
@@ -62,12 +44,22 @@ class Finding:
     `subject` is a case (then in `dtype`), a profile, an operation or a dtype; empty where the sentence says it all.
     """
 
-    kind: Kind
+    kind: str
     weight: Weight
     subject: str
     dtype: str | None
     sentence: str
     result: Result | None = None
+
+
+def failure(kind: str, result: Result, sentence: str) -> Finding:
+    """Return the finding that a result fails the gate."""
+    return Finding(kind, "fails", result.case.id, result.dtype, sentence, result)
+
+
+def ending_of(result: Result) -> str:
+    """Return how a result ended, harmless, with the declared conventions under which it was graded."""
+    return plain_text(ending(result.verdict.message or result.status, result.verdict.under))
 
 
 @dataclass(frozen=True)

@@ -31,21 +31,12 @@ _LONGEST_TITLE = 200
 """Characters of a group that a sentence about it shows."""
 
 
-def said_convention(said: str) -> str | None:
-    """Return the convention for which nothing was graded, as the message says; None where it was none."""
-    found = _BY_CONVENTION.fullmatch(said)
-    return (found[1] or found[2]) if found else None
-
-
-def said_capability(said: str) -> str | None:
-    """Return the capability that is declared as lacking, as the message says; None where it was none."""
+def said_reason(said: str) -> tuple[str, str] | None:
+    """Return a criterion, and its value, that a message of the harness names; None where it names none."""
+    if found := _BY_CONVENTION.fullmatch(said):
+        return "convention", found[1] or found[2]
     found = _BY_CAPABILITY.fullmatch(said)
-    return found[1] if found else None
-
-
-def states(case: Case, argument: str) -> bool:
-    """Return whether a case states an argument."""
-    return argument in case.inputs or argument in case.attributes
+    return ("capability", found[1]) if found else None
 
 
 def _of_refusal(case: Case) -> str | None:
@@ -60,7 +51,7 @@ def _said_pattern(text: str) -> re.Pattern[str]:
 
 
 BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
-    "argument": lambda value, case, _: states(case, value),
+    "argument": lambda value, case, _: value in case.inputs or value in case.attributes,
     "capability": lambda value, case, _: value in needed(case),
     "dtype": lambda value, _, dtype: dtype == value,
     "profile": lambda value, case, _: case.profile == value,
@@ -71,7 +62,7 @@ BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
 
 BY_WORDS: Mapping[str, Callable[[str, Case, str], bool]] = {
     # A case that is graded under another choice alone may have another message first.
-    "convention": lambda value, case, said: value in (_of_refusal(case), said_convention(said)),
+    "convention": lambda value, case, said: value == _of_refusal(case) or said_reason(said) == ("convention", value),
     "said": lambda value, _, said: _said_pattern(value).fullmatch(said) is not None,
 }
 """Criterion to the function by which its value names a message."""
@@ -104,7 +95,7 @@ class Group:
     def names(self, case: Case, dtype: str, said: str) -> bool:
         """Return whether it names a case in a dtype that was not graded with the message `said`.
 
-        Whether the result is unsupported is not asked here; a group never covers any other one.
+        That the result is unsupported is for the caller to see; a group never covers any other one.
         """
         return all(
             BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, case, said)

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from attnspec.base.plain_text import plain_text
 from attnspec.base import __version__
 from attnspec.gate.baseline import NOT_EXPLAINED
 from attnspec.gate.decision import Demands, judge
-from attnspec.gate.knowing import known_of
 from attnspec.grading import WRONG
 from attnspec.reports.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from attnspec.cases import Case
     from attnspec.gate.baseline import Baseline
-    from attnspec.gate.finding import Finding, Kind
+    from attnspec.gate.finding import Finding
+    from attnspec.grading import Status
     from attnspec.runner import Result
     from attnspec.targets import Declaration
 
-_OF_A_WHOLE_RUN: tuple[Kind, ...] = ("fewer graded", "nothing graded", "not run")
+_OF_A_WHOLE_RUN = ("fewer graded", "nothing graded", "not run")
 """Findings of a run of all cases, which one of some cases cannot have."""
 
 
-class HeldAgainst:
+class Known(NamedTuple):
+    """Expectation of a result that is not to pass: ``unsupported`` or a wrong status, and a reason, possibly empty."""
+
+    status: Status
+    reason: str
+
+
+def known_of(baseline: Baseline, case: Case, dtype: str, said: str = "") -> Known | None:
+    """Return a baseline's expectation of a case in a dtype or ``any``; None where the case is to pass.
+
+    `said` is the message when it was not graded, if it was run already: some groups can be recognised by this alone.
+    Without it, the reason of a case that only such groups may name is empty.
+    """
+    entry = baseline.by_key.get((case.id, dtype))
+    if entry is not None:
+        return Known(entry.status, entry.reason)
+    if case.id in baseline.cases and case.operation not in baseline.operations:
+        return Known("unsupported", f"{case.operation} is not offered")
+    if not baseline.has_seen(case, dtype) or not baseline.was_unsupported((case.id, dtype)):
+        return None
+    words = plain_text(said)
+    named = (group for group in baseline.groups if group.names(case, dtype, words))
+    return Known("unsupported", next((group.reason for group in named), ""))
+
+
+class BesideBaseline:
     """Implementation beside its baseline; `conventions` of the command go over declared ones.
 
     `BaselineError` if the baseline is about another implementation.

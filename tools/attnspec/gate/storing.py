@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import BaselineError, FixtureError
 from attnspec.base.files import replace_file
 from attnspec.cases import canonical_json, check_file
 from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
-from attnspec.gate.group import Group
+from attnspec.gate.group import BY_CASE, BY_WORDS, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
 _READ = (1, FORMAT)
@@ -28,13 +29,14 @@ def read_baseline(path: Path) -> Baseline:
     except FixtureError as error:
         raise BaselineError(f"{error} {_what_to_do(path)}") from None
     baseline = _from_json(document, path)
-    for key, count in Counter(entry.key for entry in baseline.entries).items():
+    # A group is recognised by its criteria, of which a title shows the beginning.
+    groups = {group.key: group.title for group in baseline.groups}
+    counts = [("entries", name_of(key), count) for key, count in Counter(each.key for each in baseline.entries).items()]
+    counts += [("groups", groups[key], count) for key, count in Counter(group.key for group in baseline.groups).items()]
+    for kind, title, count in counts:
         if count > 1:
-            raise BaselineError(f"{path} has {_number(count)} entries for {name_of(key)}. Keep one of them.")
-    for key, count in Counter(group.key for group in baseline.groups).items():
-        if count > 1:
-            title = next(group.title for group in baseline.groups if group.key == key)
-            raise BaselineError(f"{path} has {_number(count)} groups for {title}. Keep one of them.")
+            many = "two" if count == 2 else count
+            raise BaselineError(f"{path} has {many} {kind} for {title}. Keep one of them.")
     return baseline
 
 
@@ -44,10 +46,6 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
         replace_file(path, canonical_json(_to_json(baseline)))
     except OSError as error:
         raise BaselineError(f"The baseline could not be written to {path}: {error.strerror}.") from None
-
-
-def _number(count: int) -> str:
-    return "two" if count == 2 else str(count)
 
 
 def _what_to_do(path: Path) -> str:
@@ -69,13 +67,17 @@ def _what_to_do(path: Path) -> str:
 
 def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
     implementation, suite = document["implementation"], document["suite"]
+    groups = tuple(
+        Group({name: group[name] for name in (*BY_CASE, *BY_WORDS) if name in group}, group["count"], group["reason"])
+        for group in document.get("groups", ())
+    )
     baseline = Baseline(
         name=implementation["name"],
         operations=tuple(implementation["operations"]),
         dtypes=tuple(implementation["dtypes"]),
         conventions=implementation["conventions"],
         entries=tuple(Entry(**entry) for entry in document["entries" if document["format"] == 1 else "failures"]),
-        groups=tuple(map(_group_from_json, document.get("groups", ()))),
+        groups=groups,
         graded=document["graded"],
         suite_version=suite["version"],
         suite_digest=suite["digest"],
@@ -92,12 +94,12 @@ def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
 
 def _to_json(baseline: Baseline) -> dict[str, Any]:
     assert baseline.answered is not None
+    # A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
+    marks = {case_id: 1 << index for index, case_id in enumerate(sorted(baseline.cases))}
+    answered = {dtype: f"{sum(marks[case_id] for case_id in ids):x}" for dtype, ids in baseline.answered.items()}
     return {
         "format": FORMAT,
-        "failures": [
-            {"case": entry.case, "dtype": entry.dtype, "status": entry.status, "reason": entry.reason}
-            for entry in baseline.entries
-        ],
+        "failures": [asdict(entry) for entry in baseline.entries],
         "graded": baseline.graded,
         "groups": [{**group.criteria, "count": group.count, "reason": group.reason} for group in baseline.groups],
         "implementation": {
@@ -110,23 +112,8 @@ def _to_json(baseline: Baseline) -> dict[str, Any]:
             "version": baseline.suite_version,
             "digest": baseline.suite_digest,
             "cases": dict(baseline.cases),
-            "answered": _answered_to_json(baseline.answered, sorted(baseline.cases)),
+            "answered": answered,
         },
-    }
-
-
-def _group_from_json(document: Mapping[str, Any]) -> Group:
-    criteria = {name: value for name, value in document.items() if name not in ("count", "reason")}
-    return Group(criteria, document["count"], document["reason"])
-
-
-# A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
-
-
-def _answered_to_json(answered: Mapping[str, frozenset[str]], ids: Sequence[str]) -> dict[str, str]:
-    return {
-        dtype: f"{sum(1 << place for place, case_id in enumerate(ids) if case_id in of_dtype):x}"
-        for dtype, of_dtype in answered.items()
     }
 
 
@@ -137,5 +124,5 @@ def _answered_from_json(suite: Mapping[str, Any], path: Path) -> dict[str, froze
         marks = int(digits, 16)
         if marks.bit_length() > len(ids):
             raise BaselineError(f"{path} marks more cases at /suite/answered/{dtype} than it names. {_RESTORE}")
-        answered[dtype] = frozenset(case_id for place, case_id in enumerate(ids) if marks >> place & 1)
+        answered[dtype] = frozenset(case_id for index, case_id in enumerate(ids) if marks >> index & 1)
     return answered

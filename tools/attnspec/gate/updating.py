@@ -1,27 +1,50 @@
-"""Writing a baseline anew from a run, with the reasons that people wrote into it."""
+"""Update of a baseline from a run: reasons that people wrote are kept, and groups proposed for results without one.
+
+Groups are as few as cover the unsupported results, in the terms that mean most to a reader: facts of the harness (a
+convention, a capability, a dtype), then arguments that nothing is graded with, then, whichever covers most, a profile,
+a text, a glob.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import BaselineError
-from attnspec.base.plain_text import plain_text
+from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY
-from attnspec.gate.baseline import NOT_EXPLAINED, Entry, baseline_of, graded, key_of, name_of
-from attnspec.gate.grouping import covered, kept_groups, of_offered, proposed_groups, with_reasons_of
+from attnspec.gate.baseline import (
+    FORMAT,
+    NOT_EXPLAINED,
+    Entry,
+    baseline_of,
+    check_same_implementation,
+    graded,
+    key_of,
+    name_of,
+    said_of,
+)
+from attnspec.gate.group import Group, said_reason
 from attnspec.grading import RIGHT
-from attnspec.reports.wording import not_run_sentence
+from attnspec.reports.wording import counted, not_run_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from attnspec.gate.baseline import Baseline
-    from attnspec.gate.group import Group
+    from attnspec.gate.baseline import Baseline, Key
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 
-_SHOWN = 3
+_SHOWN, _SHOWN_OF_ENTRIES, _SHOWN_OF_GROUPS = 3, 6, 20
+
+_Criteria = tuple[tuple[str, str], ...]
+"""Criteria of a group in a hashable form."""
+
+# Numbers and ids differ from case to case, where the reason is one and the same.
+_VARYING = re.compile(r"[^\s,;:()]*[0-9/][^\s,;:()]*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) -> Baseline | None:
@@ -38,23 +61,15 @@ def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) 
     if old is not None:
         check_same_implementation(report, old)
         _check_nothing_left_out(report, old, suite_ids)
-    results = of_offered(report)
+    # Operations and dtypes that are not on offer stand in a baseline once.
+    operations, dtypes = report.declaration.operations, (*report.declaration.dtypes, ANY)
+    results = [result for result in report.results if result.case.operation in operations and result.dtype in dtypes]
     entries = [
         Entry(*key_of(result), result.status, _reason(result, old))
         for result in results
         if result.status not in RIGHT and result.status != "unsupported"
     ]
     return baseline_of(report, entries, _groups(results, old))
-
-
-def check_same_implementation(report: Report, baseline: Baseline) -> None:
-    """Raise `BaselineError` if the baseline is about another implementation than the report."""
-    name = plain_text(report.declaration.name)
-    if baseline.name != name:
-        raise BaselineError(
-            f"The baseline is of {baseline.name!r}, but this is {name!r}. "
-            "Give each implementation a baseline of its own, or write the name into the baseline if only that changed."
-        )
 
 
 def _reason(result: Result, old: Baseline | None) -> str:
@@ -64,26 +79,46 @@ def _reason(result: Result, old: Baseline | None) -> str:
 
 
 def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...]:
-    """Return the old groups that still hold, and new ones for the remaining results."""
+    """Return the old groups that still hold, each with its count, and new ones for the remaining results.
+
+    A group goes when a case that it claims is graded. The rest of it gets a narrower group, for the same reason.
+    """
     if old is None:
-        return proposed_groups(results, ())
-    kept = kept_groups(old.groups, results)
-    proposed = proposed_groups(results, kept)
-    if old.format == 1:
-        return tuple(replace(group, reason=_reasons_of_members(covered(group, results), old)) for group in proposed)
+        return _proposed_groups(results, ())
+    answered = [result for result in results if result.status != "unsupported"]
+    kept = [
+        group
+        for group in _counted(old.groups, results)
+        if group.count
+        and not (group.is_claim and any(group.names(result.case, result.dtype, "") for result in answered))
+    ]
     still = {group.key for group in kept}
-    return (*kept, *with_reasons_of(proposed, [group for group in old.groups if group.key not in still]))
+    gone = [group for group in old.groups if group.key not in still]
 
+    def reason(group: Group) -> str:
+        if old.format == 1:
+            reasons = dict.fromkeys(_reason(result, old) for result in _covered(group, results))
+            return "; ".join(said for said in reasons if said not in ("", NOT_EXPLAINED)) or NOT_EXPLAINED
+        named = {(name, value) for name, value in group.key if name not in ("dtype", "operation")}
+        return next((other.reason for other in gone if other.key & named), group.reason)
 
-def _reasons_of_members(members: Iterable[Result], old: Baseline) -> str:
-    """Return the reasons of a baseline of format 1 for the results of a group, each once."""
-    reasons = dict.fromkeys(_reason(result, old) for result in members)
-    return "; ".join(reason for reason in reasons if reason not in ("", NOT_EXPLAINED)) or NOT_EXPLAINED
+    return (*kept, *(replace(group, reason=reason(group)) for group in _proposed_groups(results, kept)))
 
 
 def _check_nothing_left_out(report: Report, baseline: Baseline, suite_ids: Container[str]) -> None:
-    """Raise `BaselineError` where the baseline knows more than the run, by its selection, came to."""
-    left_out = _left_out(report, baseline, suite_ids)
+    """Raise `BaselineError` where the baseline knows offered cases that the run, by its selection, left out."""
+    run = {key_of(result) for result in report.results}
+    cases = {result.case.id: result.case for result in report.results}
+    left_out = [case_id for case_id in baseline.cases if case_id in suite_ids and case_id not in cases]
+    answered = baseline.answered or {}
+    known = {*baseline.by_key, *((case_id, dtype) for dtype, ids in answered.items() for case_id in ids)}
+    left_out += [
+        name_of((case_id, dtype))
+        for case_id, dtype in sorted(known - run)
+        if (case := cases.get(case_id)) is not None
+        and dtype in case.runs
+        and dtype in (*report.declaration.dtypes, ANY)
+    ]
     if left_out:
         shown = ", ".join(left_out[:_SHOWN]) + (", …" if len(left_out) > _SHOWN else "")
         raise BaselineError(
@@ -92,18 +127,182 @@ def _check_nothing_left_out(report: Report, baseline: Baseline, suite_ids: Conta
         )
 
 
-def _left_out(report: Report, baseline: Baseline, suite_ids: Container[str]) -> list[str]:
-    """Return the cases that the baseline knows and the implementation offers, but the run's selection left out."""
-    run = {key_of(result) for result in report.results}
-    cases = {result.case.id: result.case for result in report.results}
-    whole = [case_id for case_id in baseline.cases if case_id in suite_ids and case_id not in cases]
-    answered = baseline.answered or {}
-    known = {*baseline.by_key, *((case_id, dtype) for dtype, ids in answered.items() for case_id in ids)}
-    pieces = [
-        name_of((case_id, dtype))
-        for case_id, dtype in sorted(known - run)
-        if (case := cases.get(case_id)) is not None
-        and dtype in case.runs
-        and dtype in (*report.declaration.dtypes, ANY)
+def _covered(group: Group, results: Iterable[Result]) -> list[Result]:
+    """Return the unsupported results that a group names."""
+    return [
+        result
+        for result in results
+        if result.status == "unsupported" and group.names(result.case, result.dtype, said_of(result))
     ]
-    return whole + pieces
+
+
+def _proposed_groups(results: Sequence[Result], kept: Iterable[Group]) -> tuple[Group, ...]:
+    """Return groups for the unsupported results that no kept group names."""
+    named = {key_of(result) for group in kept for result in _covered(group, results)}
+    open_results = [result for result in results if result.status == "unsupported" and key_of(result) not in named]
+    answered = [result for result in results if result.status != "unsupported"]
+    chosen: list[_Criteria] = []
+    for candidates in (_known_to_the_harness, _named_arguments, _arguments, _others):
+        open_results = _choose(open_results, candidates(open_results, answered), chosen)
+    return _counted((Group(dict(criteria), 0, NOT_EXPLAINED) for criteria in chosen), results)
+
+
+def _choose(
+    results: Sequence[Result], candidates: Callable[[Result], Iterable[_Criteria]], chosen: list[_Criteria]
+) -> list[Result]:
+    """Add to `chosen` the criteria that cover the most results, again and again; return results that nothing covers.
+
+    Where several cover as many, the first that is named wins.
+    """
+    covers: dict[_Criteria, set[Key]] = defaultdict(set)
+    for result in results:
+        for criteria in candidates(result):
+            covers[criteria].add(key_of(result))
+    left = {key_of(result) for result in results}
+    while covers:
+        best = max(covers, key=lambda criteria: len(covers[criteria]))
+        found = covers[best]
+        if not found:
+            break
+        chosen.append(best)
+        left -= found
+        covers = {criteria: keys - found for criteria, keys in covers.items() if keys - found}
+    return [result for result in results if key_of(result) in left]
+
+
+def _counted(groups: Iterable[Group], results: Sequence[Result]) -> tuple[Group, ...]:
+    return tuple(replace(group, count=len(_covered(group, results))) for group in groups)
+
+
+def _known_to_the_harness(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+    offered_dtypes = {result.dtype for result in answered}
+
+    def candidates(result: Result) -> Iterator[_Criteria]:
+        reason = said_reason(said_of(result))
+        if reason is not None:
+            yield (reason,)
+        if result.dtype not in offered_dtypes:
+            yield (("dtype", result.dtype),)
+
+    return candidates
+
+
+def _named_arguments(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+    """Yield the arguments that the message of a case without an answer names, for each case that states one of them."""
+    reported = {
+        (result.case.operation, word)
+        for result in results
+        for word in _WORD.findall(said_of(result))
+        if word in _stated(result)
+    }
+    of_any = _arguments(results, answered)
+    return lambda result: (
+        criteria for criteria in of_any(result) if (result.case.operation, dict(criteria)["argument"]) in reported
+    )
+
+
+def _arguments(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+    """Yield the arguments that a case states and with which nothing is answered, by itself or of an operation."""
+    taken = {(result.case.operation, argument) for result in answered for argument in _stated(result)}
+    taken_anywhere = {argument for _, argument in taken}
+
+    def candidates(result: Result) -> Iterator[_Criteria]:
+        operation = result.case.operation
+        for argument in _stated(result):
+            if argument not in taken_anywhere:
+                yield (("argument", argument),)
+            elif (operation, argument) not in taken:
+                yield (("argument", argument), ("operation", operation))
+
+    return candidates
+
+
+def _others(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+    """Yield an operation in a dtype, a profile, a text, a glob, of which nothing is answered."""
+    operations = {(result.case.operation, result.dtype) for result in answered}
+    profiles = {result.case.profile for result in answered}
+    globs = {glob for result in answered for glob in _globs(result.case.id)}
+    texts: dict[str, set[str]] = defaultdict(set)
+    for result in results:
+        texts[_VARYING.sub("*", said_of(result))].add(said_of(result))
+
+    def candidates(result: Result) -> Iterator[_Criteria]:
+        case, dtype, said = result.case, result.dtype, said_of(result)
+        if (case.operation, dtype) not in operations:
+            yield (("dtype", dtype), ("operation", case.operation))
+        if case.profile not in profiles:
+            yield (("profile", case.profile),)
+        general = _VARYING.sub("*", said)
+        yield (("said", general if len(texts[general]) > 1 else said),)
+        for glob in _globs(case.id):
+            if glob not in globs:
+                yield (("cases", glob),)
+
+    return candidates
+
+
+def _stated(result: Result) -> list[str]:
+    """Return the arguments of a case that it need not state."""
+    required = OPERATIONS[result.case.operation].required_arguments
+    return [name for name in (*result.case.inputs, *result.case.attributes) if name not in required]
+
+
+def _globs(case_id: str) -> list[str]:
+    """Return the globs that begin like an id, the widest first, and the id."""
+    profile, _, name = case_id.partition("/")
+    parts = name.split("_")
+    return [*(f"{profile}/{'_'.join(parts[:length])}_*" for length in range(1, len(parts))), case_id]
+
+
+def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[str, ...]:
+    """Return sentences on an update: the file written, and all that it accepts from now on."""
+
+    def changes(**counts: int) -> str:
+        said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        return f" ({said})" if said else ""
+
+    before: Mapping[Key, Entry] = old.by_key if old is not None else {}
+    wrong_before = {key for key, entry in before.items() if entry.status != "unsupported"}
+    added = [entry for entry in new.entries if entry.key not in wrong_before]
+    failures = changes(
+        added=len(added),
+        removed=len(wrong_before - new.by_key.keys()),
+        changed=sum(entry.key in wrong_before and before[entry.key].status != entry.status for entry in new.entries),
+    )
+    groups_before = {group.key: group for group in old.groups} if old is not None else {}
+    added_groups = [group for group in new.groups if group.key not in groups_before]
+    groups = changes(
+        added=len(added_groups),
+        removed=len(groups_before.keys() - {group.key for group in new.groups}),
+        changed=sum(
+            group.key in groups_before and groups_before[group.key].count != group.count for group in new.groups
+        ),
+    )
+    reasons = [entry.reason for entry in new.entries] + [group.reason for group in new.groups]
+    unexplained = sum(reason in ("", NOT_EXPLAINED) for reason in reasons)
+    was = f" It had format {old.format} and has format {FORMAT} now." if old and old.format != FORMAT else ""
+    sentences = [
+        f"The baseline {path} is written: {counted(len(new.entries), 'known failure')}{failures}, "
+        f"{counted(len(new.groups), 'group')} of what is unsupported{groups}, {counted(new.graded, 'graded result')}."
+        + was
+        + (f" Say why beside the {unexplained} without a reason." if unexplained else "")
+    ]
+    if added:
+        sentences.append(f"New among the known failures: {_some([name_of(entry.key) for entry in added])}.")
+    if added_groups:
+        named = [f"{group.title} ({group.count})" for group in added_groups]
+        sentences.append(f"New groups: {_some(named, shown=_SHOWN_OF_GROUPS)}.")
+    lost = [
+        name_of((case_id, dtype))
+        for dtype, ids in ((old and old.answered) or {}).items()
+        for case_id in sorted(ids & (new.cases.keys() - (new.answered or {}).get(dtype, frozenset())))
+    ]
+    if lost:
+        sentences.append(f"Not unsupported before, and unsupported now: {_some(lost)}.")
+    return tuple(sentences)
+
+
+def _some(names: Sequence[str], *, shown: int = _SHOWN_OF_ENTRIES) -> str:
+    """Return the first of many names, and how many follow."""
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f", and {rest} more" if rest > 0 else "")

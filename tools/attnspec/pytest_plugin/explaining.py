@@ -10,13 +10,13 @@ from attnspec.base.plain_text import plain_text
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
 from attnspec.reports.entries import diagnosis_lines, points_at
-from attnspec.reports.failures import failure_of
-from attnspec.reports.report_json import diagnosis_to_json, result_to_json
+from attnspec.reports.entries import failure_of
+from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from attnspec.gate import Finding
+    from attnspec.gate.finding import Finding
     from attnspec.runner import Result
 
 _WIDTH = 80

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.cases import Case
-    from attnspec.gate import Finding
+    from attnspec.gate.finding import Finding
     from attnspec.pytest_plugin.validating import Validating
     from attnspec.runner import Result
 

@@ -15,7 +15,8 @@ from attnspec.base.plain_text import plain_text
 from attnspec.cases import load_suite, read_index
 from attnspec.cases.releases import read_retired
 from attnspec.contract.dtypes import ANY
-from attnspec.gate import HeldAgainst, read_baseline
+from attnspec.gate import HeldAgainst
+from attnspec.gate.storing import read_baseline
 from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from attnspec.cases import Case, Suite
-    from attnspec.gate import Finding
+    from attnspec.gate.finding import Finding
     from attnspec.targets import Declaration, Implementation
 
 _PASSES_KEPT = 24

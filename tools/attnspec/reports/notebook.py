@@ -10,13 +10,11 @@ from attnspec.grading import STATUSES
 from attnspec.reports import wording
 from attnspec.reports.entries import (
     by_operation,
-    clauses_graded,
     diagnosis_lines,
+    failure_of,
     implementation_name,
-    verdict,
     wrong_results,
 )
-from attnspec.reports.failures import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,29 +34,23 @@ def notebook_html(document: Mapping[str, Any]) -> str:
             for cell in (
                 profile,
                 *(of_profile["statuses"].get(status, 0) for status in shown),
-                "{} of {}".format(*clauses_graded(of_profile)),
+                wording.clauses_graded(of_profile),
                 of_profile["conformance"],
             )
         )
         + "</tr>"
         for profile, of_profile in summary["profiles"].items()
     )
-    items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*_diagnosis(document), *_failures(document)))
+    diagnosis = [line for entry in document["diagnosis"] for line in diagnosis_lines(entry)]
+    wrong = [result for results in by_operation(wrong_results(document)).values() for result in results]
+    failures = [failure_of([result]) for result in wrong[:_FAILURES_SHOWN]]
+    lines = [f"{failure.cases[0]} ({failure.dtypes[0]}): {failure.ending}" for failure in failures]
+    left = [wording.more(len(wrong) - len(lines))] if len(wrong) > len(lines) else []
+    items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*diagnosis, *lines, *left))
+    verdict = wording.verdict(implementation_name(document), summary, document.get("not_run"))
     return (
-        f"<div><strong>{escape(verdict(implementation_name(document), summary, document.get('not_run')))}</strong>"
+        f"<div><strong>{escape(verdict)}</strong>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + (f"<ul>{items}</ul>" if items else "")
         + "</div>"
     )
-
-
-def _diagnosis(document: Mapping[str, Any]) -> list[str]:
-    return [line for entry in document["diagnosis"] for line in diagnosis_lines(entry)]
-
-
-def _failures(document: Mapping[str, Any]) -> list[str]:
-    """Return the first failures, an operation at a time, and how many follow."""
-    wrong = [result for results in by_operation(wrong_results(document)).values() for result in results]
-    failures = [failure_of([result]) for result in wrong[:_FAILURES_SHOWN]]
-    lines = [f"{failure.cases[0]} ({failure.dtypes[0]}): {failure.ending}" for failure in failures]
-    return [*lines, *([wording.more(len(wrong) - len(lines))] if len(wrong) > len(lines) else [])]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["cause", "check", "ending", "unexplained"]
 """How a problem is reported: by its cause, by the check that failed, by the words in which all ended, or not at all."""
 
-_WIDEST_FIRST = {dtype: place for place, dtype in enumerate((*FLOAT_DTYPES, ANY))}
+_WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 _NUMBERS = re.compile(r"\d+")
 _EVERYBODYS = "documents"
 """Profile whose cases everybody can look up."""
@@ -113,9 +113,13 @@ def whole_of(results: Sequence[Result], offered: Collection[str] = ()) -> Whole:
 
 def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tuple[Problem, ...]:
     """Put each failure to one problem; the problem of most failures comes first, unexplained failures last."""
+    # Diagnoses of the very same failures are of mistakes that these results do not distinguish.
+    of_the_same: dict[tuple[str, tuple[Key, ...]], list[Diagnosis]] = {}
+    for entry in diagnosis:
+        of_the_same.setdefault((entry.operation, entry.failures), []).append(entry)
     explaining: dict[Key, Sequence[Diagnosis]] = {}
-    for alike in _alike(diagnosis):
-        for key in alike[0].failures:
+    for (_, failures), alike in of_the_same.items():
+        for key in failures:
             explaining.setdefault(key, alike)
     grouped: dict[tuple[Kind, object], list[Result]] = {}
     entries: dict[tuple[Kind, object], dict[int, Diagnosis]] = {}
@@ -128,14 +132,6 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
         Problem(kind, tuple(results), tuple(entries[kind, what].values())) for (kind, what), results in grouped.items()
     ]
     return tuple(sorted(problems, key=lambda problem: (problem.kind == "unexplained", -len(problem.results))))
-
-
-def _alike(diagnosis: Sequence[Diagnosis]) -> list[list[Diagnosis]]:
-    """Group diagnoses of the very same failures: mistakes that these results do not distinguish."""
-    groups: dict[tuple[str, tuple[Key, ...]], list[Diagnosis]] = {}
-    for entry in diagnosis:
-        groups.setdefault((entry.operation, entry.failures), []).append(entry)
-    return list(groups.values())
 
 
 def _group(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:

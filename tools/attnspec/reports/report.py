@@ -1,30 +1,104 @@
-"""Report of one run, and the document that machines and all other reports read."""
+"""Report of one run: its results, summary and invocation, and the document that all formats are made from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import base64
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
 
 from attnspec.contract import FAMILIES, OPERATIONS
-from attnspec.reports.invocation import Invocation, invocation_to_json
-from attnspec.reports.report_json import (
-    FORMAT,
-    declarations_to_json,
-    diagnosis_to_json,
-    result_to_json,
-    summary_to_json,
-)
-from attnspec.reports.summary import summarise
+from attnspec.grading import STATUSES
+from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from pathlib import Path
 
-    from attnspec.diagnosis import Declarations, Diagnosis
-    from attnspec.reports.summary import Summary
+    from numpy.typing import NDArray
+
+    from attnspec.diagnosis import Diagnosis
+    from attnspec.diagnosis.undeclared import Declarations
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
     from attnspec.targets import Declaration
+
+FORMAT = 1
+_LARGEST_GOT = 64 * 1024
+
+Conformance = Literal["conforms", "conforms in part", "does not conform"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts of (case, dtype) by status and conformance, over all results or over one profile or family.
+
+    `clauses_graded` by a passing case, of all `clauses` of the selected cases. `elements_not_graded`: their tolerance
+    says nothing, or declared conventions leave them open. `median`: (upper) median of the results' median error /
+    tolerance in their first output. `fused` of the `unfused` passes in half precision would pass the fused grade too.
+
+    ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong; ``does
+    not conform``: something wrong, or nothing graded.
+    """
+
+    counts: Mapping[str, int]
+    clauses_graded: int
+    clauses: int
+    elements_graded: int
+    elements_not_graded: int
+    median: float | None
+    fused: int
+    unfused: int
+    conformance: Conformance
+
+
+def summarise(results: Sequence[Result]) -> Summary:
+    """Return counts and conformance over some results."""
+    seen = Counter(result.status for result in results)
+    counts = {status: seen[status] for status in STATUSES if seen[status]}
+    clauses = {clause for result in results for clause in result.case.clauses}
+    graded = {clause for result in results if result.status == "pass" for clause in result.clauses}
+    conformance: Conformance = "does not conform"
+    if not any(result.is_wrong for result in results) and any(result.establishes for result in results):
+        conformance = "conforms" if graded == clauses else "conforms in part"
+    medians = sorted(result.verdict.median for result in results if result.verdict.median is not None)
+    fused = [result.verdict.fused for result in results if result.status == "pass" and result.verdict.fused is not None]
+    return Summary(
+        counts=counts,
+        clauses_graded=len(graded),
+        clauses=len(clauses),
+        elements_graded=sum(result.verdict.graded for result in results),
+        elements_not_graded=sum(result.verdict.ungraded for result in results),
+        median=medians[len(medians) // 2] if medians else None,
+        fused=sum(fused),
+        unfused=len(fused),
+        conformance=conformance,
+    )
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """Invocation of a target; cases and dtypes are left to the results.
+
+    A Python target itself is left out of `target`: its name is that of the implementation. `golden` is a folder other
+    than the shipped one. `export`: the target is a folder of exported cases, and only `answers` to them were graded, in
+    a folder of their own where it is not None.
+    """
+
+    target: Target = field(default_factory=Target)
+    golden: str | None = None
+    export: bool = False
+    answers: str | None = None
+
+
+def invocation_of(target: Target, golden: Path | None) -> Invocation:
+    """Return the invocation of a target, and the golden files that validate it."""
+    return Invocation(replace(target, python=None), None if golden is None else str(golden))
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,21 +192,20 @@ class Report:
             return dict.fromkeys(parts, self.summary)
         return {part: self._summarise(parts[part]) for part in ordered(parts)}
 
-    def _summarise(self, results: list[Result] | tuple[Result, ...]) -> Summary:
+    def _summarise(self, results: Sequence[Result]) -> Summary:
         summary = summarise(results)
         return summary if self.not_run is None else replace(summary, conformance="does not conform")
 
     def __repr__(self) -> str:
         """Return the verdict in three lines: implementation, suite and environment; arrays are never printed."""
         from attnspec.reports import wording
-        from attnspec.reports.entries import verdict
 
         name = wording.shown_name(self.declaration.name, self.declaration.version)
         made_by = wording.made_by(self.suite_version, self.suite_digest, self.cases, self.environment)
         operations = ", ".join(self.declaration.operations) or "no operation"
         return "\n".join(
             (
-                f"Report: {verdict(name, summary_to_json(self.summary), self.not_run)}",
+                f"Report: {wording.verdict(name, summary_to_json(self.summary), self.not_run)}",
                 f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
                 f"By {made_by}.",
             )
@@ -146,37 +219,128 @@ class Report:
 
 def report_to_json(report: Report) -> dict[str, Any]:
     """Return the report as JSON types, following ``spec/schemas/report.schema.json``."""
-    declaration = report.declaration
+    declaration, invocation = report.declaration, report.invocation
+    summaries = {"profiles": report.by_profile, "families": report.by_family}
+    without = {"without": [*declaration.without]} if declaration.without else {}
+    requested_in = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
+    optional = {"not_run": report.not_run, "ended_early": report.ended_early, "probes": report.probes}
     return {
         "format": FORMAT,
-        "suite": {
-            "version": report.suite_version,
-            "digest": report.suite_digest,
-            "cases": report.cases,
-        },
+        "suite": {"version": report.suite_version, "digest": report.suite_digest, "cases": report.cases},
         "implementation": {
             "name": declaration.name,
             "version": declaration.version,
             "adapter": declaration.adapter,
             "conventions": dict(report.conventions),
-            **({"without": [*declaration.without]} if declaration.without else {}),
-            **({} if declaration.requested_in is None else {"asked_in": declaration.requested_in}),
+            **without,
+            **requested_in,
         },
-        "invocation": invocation_to_json(report.invocation),
+        "invocation": {
+            **invocation_fields(invocation.target),
+            "golden": invocation.golden,
+            **({"export": True, "answers": invocation.answers} if invocation.export else {}),
+        },
         "environment": dict(report.environment),
         "results": [result_to_json(result) for result in report.results],
         "diagnosis": [diagnosis_to_json(entry) for entry in report.diagnosis],
         "summary": {
             **summary_to_json(report.summary),
-            "profiles": {name: summary_to_json(summary) for name, summary in report.by_profile.items()},
-            "families": {name: summary_to_json(summary) for name, summary in report.by_family.items()},
+            **{of: {name: summary_to_json(part) for name, part in parts.items()} for of, parts in summaries.items()},
         },
         "left_out": dict(report.left_out),
-        **({} if report.not_run is None else {"not_run": report.not_run}),
-        **({} if report.ended_early is None else {"ended_early": report.ended_early}),
-        **({} if report.probes is None else {"probes": report.probes}),
-        "could_be_declared": None
-        if report.could_be_declared is None
-        else declarations_to_json(report.could_be_declared),
+        **{name: value for name, value in optional.items() if value is not None},
+        "could_be_declared": json_types(report.could_be_declared),
         "count": len(report.results),
+    }
+
+
+def json_types(value: Any) -> Any:
+    """Return a value as JSON types: data classes by their fields, and floats that are no numbers as words."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, Mapping):
+        return {key: json_types(entry) for key, entry in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [json_types(entry) for entry in cast("Sequence[Any]", value)]
+    return json_types(asdict(value)) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a diagnosis, as an entry of the report's ``diagnosis``, by the field names of format 1."""
+    names = ("operation", "mistake", "clause", "erratum", "sentence", "remedy", "explains", "of", "engineer")
+    names += ("facts", "attended", "certainty", "same", "undeclared")
+    of_law = ("kind", "clauses", "sentence", "case", "confirmed")
+    suspects = [{**vars(suspect), "is_told": suspect.is_reported} for suspect in diagnosis.suspects]
+    counts = ("reproduced", "reproduced_fully", "by_numbers", "opposed", "elsewhere", "contradicted")
+    return {
+        **{name: json_types(getattr(diagnosis, name)) for name in names},
+        "suspects": [{name: suspect[name] for name in suspect if name != "is_reported"} for suspect in suspects],
+        "candidates": [
+            {
+                "mistake": candidate.mistake.id,
+                "clause": candidate.mistake.clause,
+                "sentence": candidate.mistake.sentence,
+                **{name: getattr(candidate, name) for name in counts},
+                "out_of_reach": candidate.undecided,
+            }
+            for candidate in diagnosis.candidates
+        ],
+        "laws": [
+            {
+                **{name: json_types(getattr(law, name)) for name in of_law},
+                "parameters": {
+                    name: value if isinstance(value, str) else json_types(float(value))
+                    for name, value in law.parameters.items()
+                },
+            }
+            for law in diagnosis.laws
+        ],
+    }
+
+
+def summary_to_json(summary: Summary) -> dict[str, Any]:
+    """Return counts and conformance, as the report's ``summary`` has them of all results, a profile or a family."""
+    names = ("clauses_graded", "clauses", "elements_graded", "elements_not_graded", "median", "conformance")
+    return {"statuses": dict(summary.counts), **{name: json_types(getattr(summary, name)) for name in names}}
+
+
+def result_to_json(result: Result, *, outputs: bool = True) -> dict[str, Any]:
+    """Return one result, as an entry of the report's ``results``; `outputs`: with the arrays of a wrong answer."""
+    verdict = result.verdict
+    names = ("status", "check", "output", "first_step", "agreeing_steps", "worst", "median", "graded", "ungraded")
+    names += ("under", "fused", "message")
+    entry: dict[str, Any] = {
+        "case": result.case.id,
+        "dtype": result.dtype,
+        "operation": result.case.operation,
+        **{name: json_types(getattr(verdict, name)) for name in names},
+        "clauses": list(result.clauses),
+        "errata": list(result.case.errata),
+        "seconds": round(result.seconds, 6),
+        "same_bits": result.same_bits,
+    }
+    if outputs and result.is_wrong and result.got is not None:
+        centre = verdict.worst.index if verdict.worst is not None else ()
+        entry["got"] = {
+            name: _got(array, centre if name == verdict.output else ()) for name, array in result.got.items()
+        }
+    return entry
+
+
+def _got(array: NDArray[Any], centre: tuple[int, ...]) -> dict[str, Any]:
+    """Return a returned tensor as base64; a large one is cropped round the worst element, with offsets."""
+    offsets = [0] * array.ndim
+    cropped = array
+    while cropped.nbytes > _LARGEST_GOT:
+        axis = int(np.argmax(cropped.shape))
+        length = max(1, cropped.shape[axis] // 2)
+        middle = centre[axis] - offsets[axis] if axis < len(centre) else 0
+        start = min(max(0, middle - length // 2), cropped.shape[axis] - length)
+        cropped = np.take(cropped, range(start, start + length), axis=axis)
+        offsets[axis] += start
+    return {
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "crop": None if cropped is array else {"offsets": offsets, "shape": list(cropped.shape)},
+        "data": base64.b64encode(cropped.astype(cropped.dtype.newbyteorder("<")).tobytes()).decode("ascii"),
     }

@@ -44,8 +44,8 @@ def _table(compared: Compared, most: int) -> list[str]:
     # Infinite ratios are alike; among them, those that lie further off say more.
     further = np.nan_to_num(compared.error, nan=np.inf, posinf=np.inf)
     order = np.lexsort((np.arange(size), -further.ravel(), -compared.ratios.ravel()))
-    graded = [int(place) for place in order if compared.ratios.item(int(place)) >= 0]
-    rows = [_COLUMNS, *(_row(compared, place) for place in graded[:most])]
+    graded = [int(index) for index in order if compared.ratios.item(int(index)) >= 0]
+    rows = [_COLUMNS, *(_row(compared, index) for index in graded[:most])]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
     left = (wrong if wrong else len(graded)) - most
@@ -53,8 +53,8 @@ def _table(compared: Compared, most: int) -> list[str]:
     return [heading, *(f"  {line}" for line in lines), *more]
 
 
-def _row(compared: Compared, place: int) -> tuple[str, ...]:
-    element = compared.element(place)
+def _row(compared: Compared, index: int) -> tuple[str, ...]:
+    element = compared.element(index)
     distinguished = f"{element.expected:.9g}" != f"{element.got:.9g}" or element.expected == element.got
     digits = 9 if distinguished else 17
     return (

@@ -1,7 +1,7 @@
-"""Sentences of reports, each built once, from names, numbers and strings.
+"""Sentences that reports share, each built once, from names, numbers and strings.
 
-The choice of facts is for :mod:`.entries` and :mod:`.failures`, their layout for each format. Nothing here is escaped
-or made harmless for a format, but for the name of an implementation.
+A sentence that one report alone has is made there. Nothing here is escaped or made harmless for a format, but for the
+name of an implementation.
 """
 
 from __future__ import annotations
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PASSED_OF_TRIED = "passed of tried"
-NOTHING_TRIED = "none"
-WORST_ERROR = "worst"
-WORST_ERROR_IN_WORDS = "worst: error / tolerance; above 1 fails"
 CLAUSES_GRADED = "clauses graded"
-THE_CASE_EXERCISES = "The case exercises:"
-RUN_THE_FIRST_AGAIN = "To run the first one again:"
-"""Shared by several reports, or alone on a line."""
+"""Headings that several reports share."""
 
 _FUNCTIONS_NAMED = 5
 
@@ -45,10 +40,10 @@ def counted(count: int, one: str, several: str | None = None) -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-def more(count: int, what: str = "", *, held_by: str = "") -> str:
+def more(count: int, what: str = "", *, whole_in: str = "") -> str:
     """Return that a list goes on, its kind, and where to find it whole."""
     said = f"… and {count} more{what and f' {what}'}"
-    return f"{said}; {held_by} has them all." if held_by else said
+    return f"{said}; {whole_in} has them all." if whole_in else said
 
 
 def sentence(said: str) -> str:
@@ -66,16 +61,6 @@ def dtype_name(dtype: str) -> str:
     return "no floats" if dtype == ANY else dtype
 
 
-def without_floats(operation: str) -> str:
-    """Return the title of the row of an operation without dtypes, beside others that have one."""
-    return f"{operation}, {dtype_name(ANY)}"
-
-
-def all_right(operations: int, passed: int) -> str:
-    """Return that the operations that are not shown are all right."""
-    return f"Nothing is wrong in {counted(operations, 'other operation')}: {passed} passed."
-
-
 # The run as a whole.
 
 
@@ -91,14 +76,9 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
-def function_unfit(reason: str) -> str:
-    """Return that a function with the name of an operation is not graded, since it cannot be called as one."""
-    return f"Not graded: {reason}"
-
-
 def requested_in(layout: str | None) -> str | None:
     """Return the layout in which an implementation was called; None for the contract's own."""
-    return None if layout is None else f"It was asked in the layout {layout}."
+    return None if layout is None else f"It was called in the layout {layout}."
 
 
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
@@ -117,43 +97,37 @@ def shown_name(name: str, version: str | None) -> str:
     return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
-def verdict(
-    name: str,
-    conformance: str,
-    counts: Mapping[str, int],
-    graded: tuple[int, int],
-    not_run: int | None = None,
-) -> str:
-    """Return the verdict of a run in one line; `counts` are (case, dtype) by status, `graded` clauses of all clauses.
+def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
+    """Return the verdict of a run in one line, from its summary as report.json has it.
 
     `not_run` counts (case, dtype) without a result, where the run ended early.
     """
-    passed, tried, wrong = _tally(counts)
-    ungraded = f", {counts['ungraded']} ungraded" if counts.get("ungraded") else ""
-    if conformance == "conforms":
+    passed, tried, wrong = _tally(summary["statuses"])
+    ungraded = f", {summary['statuses']['ungraded']} ungraded" if summary["statuses"].get("ungraded") else ""
+    if summary["conformance"] == "conforms":
         return f"{name} conforms: {passed} of {tried} passed{ungraded}, every clause graded."
-    if conformance == "conforms in part":
-        clauses_graded = f"{graded[0]} of {graded[1]} clauses graded"
-        return f"{name} conforms in part: {passed} of {tried} passed{ungraded}, nothing wrong, {clauses_graded}."
+    if summary["conformance"] == "conforms in part":
+        said = f"{passed} of {tried} passed{ungraded}, nothing wrong, {clauses_graded(summary)} clauses graded"
+        return f"{name} conforms in part: {said}."
     left = ungraded + (f", {not_run} not run" if not_run else "")
     if wrong:
         return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed{left}."
     if not_run is not None:
         return f"{name} was not validated to the end: {passed} of {tried} passed{left}."
-    return f"{name} does not conform: nothing could be graded ({sum(counts.values())} tried)."
+    return f"{name} does not conform: nothing could be graded ({sum(summary['statuses'].values())} tried)."
 
 
-def family_verdict(family: str, conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
-    """Return the verdict of one family in one line; the parameters are those of `verdict`."""
-    return verdict(f"In {TITLES[family]}, it", conformance, counts, graded)
+def short_verdict(summary: Mapping[str, Any]) -> str:
+    """Return the verdict of a run in a few words."""
+    _, tried, wrong = _tally(summary["statuses"])
+    if summary["conformance"] == "conforms in part":
+        return f"conforms in part: {clauses_graded(summary)} clauses"
+    return f"{summary['conformance']}: {wrong} of {tried} wrong" if wrong else summary["conformance"]
 
 
-def short_verdict(conformance: str, counts: Mapping[str, int], graded: tuple[int, int]) -> str:
-    """Return the verdict of a run in a few words; the parameters are those of `verdict`."""
-    _, tried, wrong = _tally(counts)
-    if conformance == "conforms in part":
-        return f"{conformance}: {graded[0]} of {graded[1]} clauses"
-    return f"{conformance}: {wrong} of {tried} wrong" if wrong else conformance
+def clauses_graded(summary: Mapping[str, Any]) -> str:
+    """Return the number of graded clauses and of all."""
+    return f"{summary['clauses_graded']} of {summary['clauses']}"
 
 
 def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
@@ -163,19 +137,20 @@ def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
     return passed, tried, tried - passed
 
 
-def numbers_compared(graded: int, not_graded: int, median: float | None, fused: tuple[int, int] = (0, 0)) -> str | None:
+def numbers_compared(summary: Mapping[str, Any], fused: tuple[int, int] = (0, 0)) -> str | None:
     """Return how many numbers were compared and how close they came, without a full stop; None when none were.
 
-    `median` is of error / tolerance. `fused`: of the passes in half precision graded unfused, how many would pass the
-    fused grade too, and how many there are.
+    `fused`: of the passes in half precision graded unfused, how many would pass the fused grade too, and how many there
+    are.
     """
+    graded, not_graded, median = (summary[name] for name in ("elements_graded", "elements_not_graded", "median"))
     if not graded:
         return None
     said = f"{graded:,} numbers compared"
     if not_graded:
         said += f", {not_graded:,} not graded"
     if median is not None:
-        said += f"; median error / tolerance {median:.2g}"
+        said += f"; median error / tolerance {float(median):.2g}"
     if fused[1]:
         said += f"; of {fused[1]} passes in half precision, graded unfused, {fused[0]} would pass fused too"
     return said
@@ -185,14 +160,6 @@ def made_by(version: str, digest: str, cases: int, environment: Mapping[str, str
     """Return the makers of a report (suite, harness), without a full stop."""
     ran_on = ", ".join(f"{name} {value}" for name, value in environment.items())
     return f"attnspec {version}, suite {digest[:12]}, {cases} cases; {ran_on}"
-
-
-def of_another_suite(name: str, theirs: tuple[str, str], digest: str) -> str:
-    """Return why a page does not draw a report's cases: its suite (`theirs`: version, digest) is not the page's."""
-    return (
-        f"{name} was validated against another suite (version {theirs[0]}, digest {theirs[1][:12]}) than the one that "
-        f"made this page (digest {digest[:12]}): its inputs and certified values are left out."
-    )
 
 
 # Results not graded.
@@ -212,16 +179,6 @@ def family_left_out(family: str, cases: int) -> str:
     return f"Not offered: {TITLES.get(family, family)} ({counted(cases, 'case')})."
 
 
-def not_offered(operations: Iterable[str]) -> str:
-    """Return the operations that are not offered."""
-    return f"Not offered: {', '.join(operations)}."
-
-
-def not_graded(count: int, reason: str) -> str:
-    """Return how many results were not graded for one reason."""
-    return f"{count} not graded: {reason}"
-
-
 def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], room: int) -> str:
     """Return the results not graded in one line of at most `room` characters: reasons with counts, and how many more.
 
@@ -229,24 +186,16 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
     """
     reported = [f"{count} ({reason})" for reason, count in reasons.items()]
     reported += [f"all of {TITLES.get(family, family)}" for family in left_out]
+    more_reasons = ["", *(f" and {counted(count, 'more reason')}; see --verbose" for count in range(1, len(reported)))]
     for shown in range(len(reported), 0, -1):
-        said = f"Not graded: {', '.join(reported[:shown])}{_and_more_reasons(len(reported) - shown)}."
+        said = f"Not graded: {', '.join(reported[:shown])}{more_reasons[len(reported) - shown]}."
         if len(said) <= room:
             return said
-    frame = f"Not graded: {{}} …){_and_more_reasons(len(reported) - 1) or '; see --verbose'}."
+    frame = f"Not graded: {{}} …){more_reasons[-1] or '; see --verbose'}."
     return frame.format(reported[0][: max(room - len(frame) + 2, 0)].rstrip())
 
 
-def _and_more_reasons(count: int) -> str:
-    return f" and {counted(count, 'more reason')}; see --verbose" if count else ""
-
-
 # Failures.
-
-
-def went_wrong(count: int) -> str:
-    """Return how many results of an operation went wrong."""
-    return f"{count} went wrong"
 
 
 def ending(message: str, under: str | None) -> str:
@@ -269,19 +218,6 @@ def diverging_step(first: str | None, agreeing: Sequence[str]) -> str | None:
     return f"The first step that diverges is {first!r}; {agree}."
 
 
-def worst_element(output: str, index: Sequence[int], numbers: Mapping[str, float | str]) -> str:
-    """Return the worst element, with its numbers by name."""
-    reported = ", ".join(
-        f"{name} {value if isinstance(value, str) else f'{value:.9g}'}" for name, value in numbers.items()
-    )
-    return f"Worst element {output}[{', '.join(map(str, index))}]: {reported}"
-
-
-def graded_under(conventions: str) -> str:
-    """Return the declared conventions under which a result was graded, as a line of its own."""
-    return f"Graded under {conventions}"
-
-
 def clause_in_words(clause: str) -> str:
     """Return a clause with its text; the id alone where this version of the spec does not know it."""
     known = clauses().get(clause)
@@ -301,41 +237,12 @@ def suspicion(clause: str, answers: int) -> str:
     return f"{who} {clause} went wrong{f': {known.text}' if known else '.'}"
 
 
-def explain(wanted: str) -> str:
-    """Return how to read on about a clause, a mistake, a case or an erratum."""
-    return f"`attnspec explain {wanted}` says more; so it does for the id of any clause, case or erratum."
-
-
-def run_again(command: str) -> str:
-    """Return the command that runs one result again, as a line of its own."""
-    return f"Run it again: {command}"
-
-
 # Diagnoses.
 
 
 def share(operation: str, explains: int, of: int) -> str:
     """Return how many of the failures of an operation a mistake reproduces, or nothing known does."""
     return f"{explains} of {of} failures of {operation}"
-
-
-def no_known_mistake(operation: str, explains: int, of: int) -> str:
-    """Return how many of the failures of an operation nothing known reproduces."""
-    return f"No known mistake explains {share(operation, explains, of)}."
-
-
-def broken_by_check(clause: str, operation: str, explains: int, of: int) -> str:
-    """Return that a check shows a clause broken."""
-    return f"In {share(operation, explains, of)}, what breaks is {clause_in_words(clause)}"
-
-
-def suspected(clauses: Sequence[str], operation: str, of: int) -> list[str]:
-    """Return the clauses that failures of an operation point at, a line each."""
-    failures = f"{counted(of, 'failure')} of {operation}, which no known mistake explains"
-    first, *others = map(clause_in_words, clauses)
-    if not others:
-        return [f"Most likely, this is broken: {first} ({failures})"]
-    return [f"One of these is broken: {first} ({failures})", *(f"Or {other}" for other in others)]
 
 
 def measured(sentence: str, confirmed: int) -> str:
@@ -345,41 +252,9 @@ def measured(sentence: str, confirmed: int) -> str:
     return f"Measured: {sentence} {counted(confirmed, 'more failure')} {'is' if confirmed == 1 else 'are'} just so."
 
 
-def probed(calls: int | None) -> str | None:
-    """Return how often an implementation was called again; None where it was not."""
-    if not calls:
-        return None
-    return f"It was called {counted(calls, 'more time')} to measure what it computes; --no-probes forbids it."
-
-
-def known_mistake(sentence: str, mistake: str, operation: str, explains: int, of: int, certainty: str) -> str:
-    """Return a mistake with how many of the failures of its operation it reproduces."""
-    how = f"(this mistake, {mistake}, reproduces {share(operation, explains, of)})"
-    return f"{how_sure(certainty)}{sentence} {how}"
-
-
 def how_sure(certainty: str) -> str:
     """Return the beginning of a sentence that names a mistake."""
     return {"most likely": "Most likely: ", "one of these": "Perhaps: "}.get(certainty, "")
-
-
-def not_distinguished(others: Sequence[str]) -> str:
-    """Return the other mistakes of the same clause that give these results, too."""
-    return f"These results do not tell it from {', '.join(others)}, which {_break(others)} the same clause."
-
-
-def _break(mistakes: Sequence[str]) -> str:
-    return "breaks" if len(mistakes) == 1 else "break"
-
-
-def partly_explained(candidate: Mapping[str, Any]) -> str:
-    """Return a mistake that gives some of the numbers, with how many of the failures looked at."""
-    failing = candidate["reproduced"] + candidate["opposed"] + candidate["elsewhere"]
-    but = ", but would break cases that pass" if candidate["contradicted"] else ""
-    return (
-        f"{candidate['sentence']} (alone, this mistake, {candidate['mistake']}, gives the numbers of "
-        f"{candidate['reproduced']} of the {failing} failures looked at{but})"
-    )
 
 
 def would_pass(undeclared: Mapping[str, Any]) -> str:

@@ -15,8 +15,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
-from attnspec.reports.invocation import Invocation, invocation_of
-from attnspec.reports.report import Report
+from attnspec.reports.report import Invocation, Report, invocation_of
 from attnspec.runner import offered_part, run_suite, share_of
 from attnspec.targets.target import as_tuple, target_of
 from attnspec.targets.target_keywords import TargetOptions, spelled_out

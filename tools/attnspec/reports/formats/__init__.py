@@ -2,8 +2,7 @@
 
 from attnspec.reports.formats.console import print_report
 from attnspec.reports.formats.writing import check_writable, report_text, write_document, write_report
-from attnspec.reports.report import Report, report_to_json
-from attnspec.reports.summary import Summary
+from attnspec.reports.report import Report, Summary, report_to_json
 
 __all__ = [
     "Report",

@@ -6,28 +6,27 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
+from attnspec.contract import TITLES
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
-from attnspec.reports import problem_wording, wording
+from attnspec.reports import wording
 from attnspec.reports.entries import (
-    clauses_graded,
     diagnosis_lines,
     left_out_sentences,
-    numbers_compared,
     points_at,
-    verdict,
+    reported,
 )
-from attnspec.reports.failures import reported
-from attnspec.reports.formats.screen import not_graded_line, problem_lines, worth_asking
+from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import problems_of, whole_of
-from attnspec.reports.report_json import declarations_to_json, diagnosis_to_json, result_to_json, summary_to_json
+from attnspec.reports.report import diagnosis_to_json, result_to_json, summary_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from attnspec.reports.failures import Failure
+    from attnspec.diagnosis.undeclared import Declarations
+    from attnspec.reports.entries import Failure
     from attnspec.reports.problems import Problem, Whole
     from attnspec.reports.report import Report
     from attnspec.runner import Result
@@ -53,37 +52,41 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         _print_table(report, console, whole=verbose or not report.wrong)
         if report.wrong:
             console.print()
-            _say(console, problem_wording.all_wrong(len(report.wrong), _tried(report)), style="bold red")
-            _print_what_could_be_declared(report, console)
+            tried = sum(result.status not in NOT_GRADED for result in report.results)
+            say(console, f"{len(report.wrong)} of {tried} went wrong:", style="bold red")
+            declared = report.could_be_declared
+            if declared is not None:
+                _print_what_could_be_declared(declared, console)
             problems = problems_of(report.wrong, report.diagnosis)
-            offered = report.could_be_declared.conventions if report.could_be_declared is not None else ()
-            print_problems(problems, whole_of(report.results, offered), console, verbose=verbose)
+            whole = whole_of(report.results, () if declared is None else declared.conventions)
+            print_problems(problems, whole, console, verbose=verbose)
             console.print()
         _print_not_graded(report, console, verbose=verbose)
         left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
         declaration = report.declaration
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
         unseen = wording.NUMBERS_ALONE if report.invocation.export else None
-        unfit = map(wording.function_unfit, declaration.unfit.values())
+        unfit = [f"Not graded: {reason}" for reason in declaration.unfit.values()]
         for sentence in filter(None, (wording.requested_in(declaration.requested_in), beside, *unfit, unseen, left)):
-            _say(console, sentence, style="yellow")
+            say(console, sentence, style="yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
-            _say(console, sentence)
+            say(console, sentence)
     name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
-    _say(console, verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+    say(console, wording.verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
 
 
-def _print_what_could_be_declared(report: Report, console: Console) -> None:
+def _print_what_could_be_declared(declarations: Declarations, console: Console) -> None:
     """Print the options that could be declared, each in one piece, so that it can be copied from a narrow terminal."""
     from rich.text import Text
 
-    if report.could_be_declared is None:
-        return
-    offered = declarations_to_json(report.could_be_declared)
-    _say(console, problem_wording.if_declared(offered), style="cyan")
-    for option in problem_wording.declaring(offered):
-        console.print(Text(f"  {plain_text(option)}", style="cyan"), soft_wrap=True)
+    fewer, of = declarations.fewer, declarations.of
+    left = "none of them is left" if fewer == of else f"{of - fewer} of them {'is' if of - fewer == 1 else 'are'} left"
+    say(console, f"If it is meant so, declare it, and {left}:", style="cyan")
+    conventions = ",".join(f"{name}={choice}" for name, choice in declarations.conventions.items())
+    for option, said in (("--without", ",".join(declarations.without)), ("--convention", conventions)):
+        if said:
+            console.print(Text(f"  {plain_text(f'{option} {said}')}", style="cyan"), soft_wrap=True)
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:
@@ -94,20 +97,17 @@ def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, 
     for problem in reported:
         console.print()
         lines = problem_lines(problem, whole, alone=len(problems) == 1)
-        print_counted(len(problem.results), lines[:1] if verbose else lines, console)
+        _print_counted(len(problem.results), lines[:1] if verbose else lines, console)
         if verbose:
             _print_all_known(problem, console, known)
     if others:
         console.print()
-        lines = [problem_wording.other_problems(len(others))]
-        print_counted(sum(len(problem.results) for problem in others), lines, console)
+        one = len(others) == 1
+        lines = [f"for {wording.counted(len(others), 'other reason')}; --verbose shows {'it' if one else 'them'}."]
+        _print_counted(sum(len(problem.results) for problem in others), lines, console)
     console.print()
-    _say(console, problem_wording.read_on(worth_asking(problems)))
-
-
-def _tried(report: Report) -> int:
-    """Return how many results were graded."""
-    return sum(result.status not in NOT_GRADED for result in report.results)
+    word = most_explained(problems)
+    say(console, f"`attnspec explain {word}` says more, as of any word here; --verbose shows more cases.")
 
 
 def _print_table(report: Report, console: Console, *, whole: bool) -> None:
@@ -119,7 +119,11 @@ def _print_table(report: Report, console: Console, *, whole: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    rows = _rows(report)
+    rows: dict[str, list[Result]] = {operation: [] for operation in report.declaration.operations}
+    for result in report.results:
+        if result.case.operation in rows:
+            rows[result.case.operation].append(result)
+    rows = {operation: results for operation, results in rows.items() if results}
     wrong = {result.case.operation for result in report.wrong}
     shown = {operation: results for operation, results in rows.items() if whole or operation in wrong}
     seen = {result.dtype for results in shown.values() for result in results}
@@ -129,34 +133,28 @@ def _print_table(report: Report, console: Console, *, whole: bool) -> None:
     for dtype in dtypes:
         table.add_column(wording.dtype_name(dtype), justify="right")
     if whole:
-        table.add_column(wording.WORST_ERROR, justify="right")
+        table.add_column("worst", justify="right")
     for operation, results in shown.items():
         name = operation
         cells = [_cell([result for result in results if result.dtype == dtype]) for dtype in dtypes]
         if dtypes != [ANY] and {result.dtype for result in results} == {ANY}:
             # A column for the few that have no dtype would not fit beside four dtypes.
-            name, cells[0] = wording.without_floats(operation), _cell(results)
-        table.add_row(name, *(Text(text, style=style) for text, style in cells), *([_worst(results)] if whole else []))
+            name, cells[0] = f"{operation}, {wording.dtype_name(ANY)}", _cell(results)
+        ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
+        worst = f"{max(ratios):.2g}" if ratios else ""
+        table.add_row(name, *(Text(text, style=style) for text, style in cells), *([worst] if whole else []))
     unbounded = console.options.update(max_width=_UNBOUNDED)
     if console.measure(table, options=unbounded).maximum > console.width:
         table.padding = 0
     console.print(table)
     if whole:
         console.print()
-        _say(console, wording.WORST_ERROR_IN_WORDS, style="italic")
+        say(console, "worst: error / tolerance; above 1 fails", style="italic")
     elif len(rows) > len(shown):
         console.print()
         others = [result for operation, results in rows.items() if operation not in shown for result in results]
-        _say(console, wording.all_right(len(rows) - len(shown), sum(result.status == "pass" for result in others)))
-
-
-def _rows(report: Report) -> dict[str, list[Result]]:
-    """Return the results of each operation that is offered, in the order in which they are declared."""
-    rows: dict[str, list[Result]] = {operation: [] for operation in report.declaration.operations}
-    for result in report.results:
-        if result.case.operation in rows:
-            rows[result.case.operation].append(result)
-    return {operation: results for operation, results in rows.items() if results}
+        right = wording.counted(len(rows) - len(shown), "other operation")
+        say(console, f"Nothing is wrong in {right}: {sum(result.status == 'pass' for result in others)} passed.")
 
 
 def _cell(results: list[Result]) -> tuple[str, str]:
@@ -165,17 +163,12 @@ def _cell(results: list[Result]) -> tuple[str, str]:
         return "", ""
     tried = [result for result in results if result.status not in NOT_GRADED]
     if not tried:
-        return wording.NOTHING_TRIED, "yellow"
+        return "none", "yellow"
     passed = sum(result.status == "pass" for result in tried)
     return f"{passed}/{len(tried)}", "green" if passed == len(tried) else "red"
 
 
-def _worst(results: list[Result]) -> str:
-    ratios = [result.verdict.worst.ratio for result in results if result.verdict.worst is not None]
-    return f"{max(ratios):.2g}" if ratios else ""
-
-
-def print_counted(count: int, lines: Sequence[str], console: Console) -> None:
+def _print_counted(count: int, lines: Sequence[str], console: Console) -> None:
     """Print a number, and beside it the lines that it counts, at least one, the first bold."""
     from rich.table import Table
     from rich.text import Text
@@ -183,9 +176,9 @@ def print_counted(count: int, lines: Sequence[str], console: Console) -> None:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=_COUNT_WIDTH, justify="right", no_wrap=True)
     grid.add_column()
-    for place, line in enumerate(lines):
-        number = "" if place else str(count)
-        grid.add_row(Text(number, style="bold red"), Text(plain_text(line), style="" if place else "bold"))
+    for position, line in enumerate(lines):
+        number = "" if position else str(count)
+        grid.add_row(Text(number, style="bold red"), Text(plain_text(line), style="" if position else "bold"))
     console.print(grid)
 
 
@@ -198,7 +191,7 @@ def _print_all_known(problem: Problem, console: Console, known: set[str]) -> Non
     for entry in entries:
         console.print()
         for line in diagnosis_lines(entry):
-            _say(console, line, indent=_INDENT)
+            say(console, line, indent=_INDENT)
     failures = reported(results)
     for failure in failures.by_case[:_CASES_SHOWN]:
         console.print()
@@ -206,10 +199,13 @@ def _print_all_known(problem: Problem, console: Console, known: set[str]) -> Non
     more = len(failures.by_case) - _CASES_SHOWN
     if more > 0:
         what = "case" if more == 1 else "cases"
-        _say(console, wording.more(more, what, held_by="--report FILE.json"), indent=_INDENT)
+        say(console, wording.more(more, what, whole_in="--report FILE.json"), indent=_INDENT)
     for failure in failures.together:
         console.print()
-        _print_many_cases(failure, console)
+        cases = wording.counted(len(failure.cases), "case")
+        say(console, f"{cases} ({', '.join(failure.dtypes)}): {failure.status}", indent=_INDENT, style="bold")
+        say(console, failure.ending, indent=_INDENT + 2)
+        say(console, wording.names(failure.cases[:_CASES_SHOWN], len(failure.cases)), indent=_INDENT + 2)
 
 
 def _print_case(failure: Failure, title: str, console: Console, known: set[str] | None) -> None:
@@ -218,35 +214,21 @@ def _print_case(failure: Failure, title: str, console: Console, known: set[str] 
     `known` holds the clauses whose words were printed before; it is None where a clause is known to be broken.
     """
     heading = f"{failure.cases[0]} ({', '.join(failure.dtypes)}): {failure.status}"
-    _say(console, heading, indent=_INDENT, style="bold")
-    _say(console, title, indent=_INDENT + 2, style="italic")
-    _say(console, failure.ending, indent=_INDENT + 2)
+    say(console, heading, indent=_INDENT, style="bold")
+    say(console, title, indent=_INDENT + 2, style="italic")
+    say(console, failure.ending, indent=_INDENT + 2)
     if failure.step is not None:
-        _say(console, failure.step, indent=_INDENT + 2)
-    if known is not None:
-        _print_rules(failure, console, known, indent=_INDENT + 2)
-
-
-def _print_many_cases(failure: Failure, console: Console) -> None:
-    """Print many cases that ended in the same words."""
-    cases = wording.counted(len(failure.cases), "case")
-    _say(console, f"{cases} ({', '.join(failure.dtypes)}): {failure.status}", indent=_INDENT, style="bold")
-    _say(console, failure.ending, indent=_INDENT + 2)
-    _say(console, wording.names(failure.cases[:_CASES_SHOWN], len(failure.cases)), indent=_INDENT + 2)
-
-
-def _print_rules(failure: Failure, console: Console, known: set[str], *, indent: int) -> None:
-    """Print the clauses that a case exercises, each in words at its first time, and the errata on a wrong answer."""
-    _say(console, wording.THE_CASE_EXERCISES, indent=indent)
+        say(console, failure.step, indent=_INDENT + 2)
+    if known is None:
+        return
+    say(console, "The case exercises:", indent=_INDENT + 2)
     again = [clause for clause in failure.clauses if clause in known]
-    for clause in failure.clauses:
-        if clause not in known:
-            _say(console, wording.clause_in_words(clause), indent=indent + 2)
-    if again:
-        _say(console, ", ".join(again), indent=indent + 2)
+    new = [wording.clause_in_words(clause) for clause in failure.clauses if clause not in known]
+    for line in (*new, *([", ".join(again)] if again else [])):
+        say(console, line, indent=_INDENT + 4)
     known.update(failure.clauses)
     for sentence in filter(None, map(wording.see_also, failure.errata)):
-        _say(console, sentence, indent=indent)
+        say(console, sentence, indent=_INDENT + 2)
 
 
 def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> None:
@@ -254,7 +236,7 @@ def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> Non
     if not verbose:
         line = not_graded_line(report, console.width)
         if line is not None:
-            _say(console, line, style="yellow")
+            say(console, line, style="yellow")
         return
     offered = report.declaration.operations
     missing = {result.case.operation: None for result in report.results if result.case.operation not in offered}
@@ -263,30 +245,30 @@ def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> Non
         for result in report.results
         if result.status in NOT_GRADED and result.case.operation in offered
     )
-    sentences = [wording.not_offered(missing)] if missing else []
-    sentences += [wording.not_graded(count, reason) for reason, count in reasons.most_common()]
+    sentences = [f"Not offered: {', '.join(missing)}."] if missing else []
+    sentences += [f"{count} not graded: {reason}" for reason, count in reasons.most_common()]
     for sentence in (*sentences, *left_out_sentences(report.left_out)):
-        _say(console, sentence, style="yellow")
+        say(console, sentence, style="yellow")
 
 
 def _closing(report: Report) -> list[str]:
     """Return how many numbers were compared, and the verdict of each family where there are several."""
     summary = report.summary
-    compared = numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
-    families = {family: summary_to_json(of_family) for family, of_family in report.by_family.items()}
+    compared = wording.numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
+    again = wording.counted(report.probes or 0, "more time")
     return [
-        *filter(None, [wording.probed(report.probes)]),
+        *([f"It was called {again} to measure what it computes; --no-probes forbids it."] if report.probes else []),
         *([] if compared is None else [f"{compared}."]),
         *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
         *(
-            wording.family_verdict(family, of_family["conformance"], of_family["statuses"], clauses_graded(of_family))
-            for family, of_family in families.items()
-            if len(families) > 1
+            wording.verdict(f"In {TITLES[family]}, it", summary_to_json(of_family))
+            for family, of_family in report.by_family.items()
+            if len(report.by_family) > 1
         ),
     ]
 
 
-def _say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:
+def say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:
     """Print text as it is: no markup, no control characters, wrapped under its own indent."""
     from rich.padding import Padding
     from rich.text import Text

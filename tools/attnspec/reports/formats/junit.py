@@ -1,7 +1,7 @@
 """JUnit XML, as Jenkins, GitLab and their like read it: a testsuite a profile, a testcase a (case, dtype).
 
 Jenkins groups by `classname`, of which the part before the last dot is the package; GitLab calls the `classname` the
-suite, and tells tests apart by it and by `name`. Hence the implementation and the profile are in the `classname`, and
+suite, and distinguishes tests by it and by `name`. Hence the implementation and the profile are in the `classname`, and
 the dtype is in the `name`, as pytest writes a parameter. A wrong answer is a `failure`; no answer, for whatever reason,
 is an `error`; what is not offered is `skipped`. Elements and attributes are those of the schema junit-10.xsd of
 Jenkins' xunit plugin; since some readers show attributes and others the text, a message is in both.
@@ -16,13 +16,10 @@ from xml.etree import ElementTree as Xml
 from attnspec.base.plain_text import plain_text
 from attnspec.grading import NOT_GRADED, WRONG
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_of, implementation_name, profile_of, reproduction
-from attnspec.reports.failures import failure_of
+from attnspec.reports.entries import diagnosis_of, failure_of, implementation_name, profile_of, reproduction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from attnspec.reports.failures import Failure
 
 _LONGEST_MESSAGE = 300
 
@@ -31,7 +28,7 @@ def junit_xml(document: Mapping[str, Any]) -> str:
     """Return a report.json as JUnit XML."""
     by_profile: dict[str, list[Mapping[str, Any]]] = {}
     for result in document["results"]:
-        by_profile.setdefault(profile_of(result), []).append(result)
+        by_profile.setdefault(profile_of(result["case"]), []).append(result)
     name = implementation_name(document)
     counts = _counts(document["results"])
     del counts["skipped"]  # which the schema knows of a testsuite alone
@@ -100,13 +97,9 @@ def _add_outcome(
         return
     tag, kind = ("failure", result["check"]) if result["status"] == "fail" else ("error", result["status"])
     outcome = Xml.SubElement(case, tag, {"type": kind, "message": said})
-    lines = [plain_text(failure.message), *diagnosis, *map(plain_text, _facts(failure))]
-    again = wording.run_again(reproduction(document, result["case"], result["dtype"]))
+    under = None if failure.under is None else f"Graded under {failure.under}"
+    facts = [line for line in (failure.step, failure.worst, under) if line is not None]
+    facts += [f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses]
+    lines = [plain_text(failure.message), *diagnosis, *map(plain_text, facts)]
+    again = f"Run it again: {reproduction(document, result['case'], result['dtype'])}"
     outcome.text = "\n".join([*lines, again])
-
-
-def _facts(failure: Failure) -> list[str]:
-    """Return the facts of a wrong result beside its message, line by line."""
-    under = None if failure.under is None else wording.graded_under(failure.under)
-    lines = [line for line in (failure.step, failure.worst, under) if line is not None]
-    return [*lines, *(f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses)]

@@ -20,20 +20,18 @@ from attnspec.reports.entries import (
     diagnosis_of,
     implementation_name,
     left_out_sentences,
-    numbers_compared,
     points_at,
     profile_of,
+    reported,
     reproduction,
     suspicions,
-    verdict,
     wrong_results,
 )
-from attnspec.reports.failures import reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from attnspec.reports.failures import Failure
+    from attnspec.reports.entries import Failure
 
 _LONGEST = 60_000
 _LONGEST_DIAGNOSIS = 15_000
@@ -48,15 +46,19 @@ _BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters."""
-    sign = _SIGNS[document["summary"]["conformance"]]
+    sign, name = _SIGNS[document["summary"]["conformance"]], code(implementation_name(document))
     head = [
-        f"### {sign} {verdict(code(implementation_name(document)), document['summary'], document.get('not_run'))}",
+        f"### {sign} {wording.verdict(name, document['summary'], document.get('not_run'))}",
         "",
         *_table(document),
         "",
         *_not_seen(document),
     ]
-    tail = [*_reasons(document), *_closing(document)]
+    suite = document["suite"]
+    made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
+    closing = ". ".join(filter(None, (wording.numbers_compared(document["summary"]), made_by)))
+    left_out = left_out_sentences(document.get("left_out", {}))
+    tail = [*_reasons(document), *map(prose, (*left_out, f"{closing}."))]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
     return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
@@ -95,10 +97,9 @@ def _table(document: Mapping[str, Any]) -> list[str]:
     heads = [wording.PASSED_OF_TRIED, *map(wording.dtype_name, dtypes), wording.CLAUSES_GRADED]
     lines = [_row(heads), _row(["---", *("---:" for _ in heads[1:])])]
     for profile, summary in document["summary"]["profiles"].items():
-        of_profile = [result for result in results if profile_of(result) == profile]
+        of_profile = [result for result in results if profile_of(result["case"]) == profile]
         cells = [_cell([result["status"] for result in of_profile if result["dtype"] == dtype]) for dtype in dtypes]
-        graded = f"{summary['clauses_graded']} of {summary['clauses']}"
-        lines.append(_row([code(profile).replace("|", "¦"), *cells, graded]))
+        lines.append(_row([code(profile).replace("|", "¦"), *cells, wording.clauses_graded(summary)]))
     return lines
 
 
@@ -119,7 +120,7 @@ def _diagnosis(document: Mapping[str, Any]) -> list[str]:
     """Return the diagnosis of the failures, an operation at a time."""
     lines: list[str] = []
     for operation, results in by_operation(wrong_results(document)).items():
-        lines += [f"**{prose(operation)}**: {wording.went_wrong(len(results))}", ""]
+        lines += [f"**{prose(operation)}**: {len(results)} went wrong", ""]
         sentences = diagnosis_of(document, operation)
         if not any(points_at(entry) for entry in document["diagnosis"] if entry["operation"] == operation):
             sentences += suspicions(document, operation)
@@ -140,39 +141,26 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
         "",
         "</details>",
         "",
-        wording.RUN_THE_FIRST_AGAIN,
+        "To run the first one again:",
         "",
         *_fenced(reproduction(document, first.cases[0], first.dtypes[0])),
         "",
     ]
     room -= sum(len(line) + 1 for line in (*opening, *closing))
-    entries = [*map(_entry, failures.by_case), *map(_entry_of_many, failures.together)]
+    entries = [*map(_entry, failures.by_case), *map(_entry, failures.together)]
     return [*opening, *_fitting(entries, room, "cases"), *closing]
 
 
 def _entry(failure: Failure) -> str:
-    """Return a list item for one failing case."""
-    kind = failure.check or failure.status
-    lines = [f"- {code(failure.cases[0])} ({prose(', '.join(failure.dtypes))}), {kind}:", f"  {_message(failure)}"]
-    if failure.step is not None:
-        lines.append(f"  {prose(failure.step)}")
-    return "\n".join(lines)
-
-
-def _entry_of_many(failure: Failure) -> str:
-    """Return a list item for many cases that ended in the same words."""
-    count = len(failure.cases)
-    return "\n".join(
-        (
-            f"- {wording.counted(count, 'case')} ({prose(', '.join(failure.dtypes))}), {failure.status}:",
-            f"  {_message(failure)}",
-            f"  {wording.names([*map(code, failure.cases[:_NAMED])], count)}",
-        )
-    )
-
-
-def _message(failure: Failure) -> str:
-    return code(plain_text(failure.message, longest=_LONGEST_MESSAGE))
+    """Return a list item for one failing case, or for many that ended in the same words."""
+    count, kind = len(failure.cases), failure.status
+    if count == 1:
+        named, kind, last = code(failure.cases[0]), failure.check or kind, failure.step and prose(failure.step)
+    else:
+        named, last = wording.counted(count, "case"), wording.names([*map(code, failure.cases[:_NAMED])], count)
+    message = code(plain_text(failure.message, longest=_LONGEST_MESSAGE))
+    lines = [f"- {named} ({prose(', '.join(failure.dtypes))}), {kind}:", f"  {message}"]
+    return "\n".join([*lines, f"  {last}"] if last is not None else lines)
 
 
 def _reasons(document: Mapping[str, Any]) -> list[str]:
@@ -189,14 +177,6 @@ def _reasons(document: Mapping[str, Any]) -> list[str]:
     return [*opening, *_fitting(lines, _LONGEST_REASONS, "reasons"), "", "</details>", ""]
 
 
-def _closing(document: Mapping[str, Any]) -> list[str]:
-    suite = document["suite"]
-    compared = numbers_compared(document["summary"])
-    made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
-    lines = [*left_out_sentences(document.get("left_out", {})), ". ".join(filter(None, (compared, made_by))) + "."]
-    return [prose(line) for line in lines]
-
-
 def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
     """Return as many lines as fit into `room` characters, and how many do not."""
     shown: list[str] = []
@@ -204,7 +184,7 @@ def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:
         room -= len(line) + 1
         last = position == len(lines) - 1
         if room < (0 if last else 100):
-            return [*shown, "", wording.more(len(lines) - position, what, held_by="report.json")]
+            return [*shown, "", wording.more(len(lines) - position, what, whole_in="report.json")]
         shown.append(line)
     return shown
 

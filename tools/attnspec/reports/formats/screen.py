@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.plain_text import plain_text
+from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
-from attnspec.reports import problem_wording, wording
-from attnspec.reports.entries import points_at
-from attnspec.reports.failures import failure_of
-from attnspec.reports.report_json import diagnosis_to_json, result_to_json
+from attnspec.reports import wording
+from attnspec.reports.entries import failure_of, points_at, suspected_clauses
+from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,18 +21,30 @@ if TYPE_CHECKING:
 _BEGINNING, _END = 140, 40
 """Characters shown of a message: numbers or the beginning of an exception, and last the line that raised it."""
 
-
 _SPEAKING = ("error", "malformed")
 """Statuses whose message names the fault."""
+
+_CLAUSES_NAMED = 4
+
+_FAILED_CHECKS = {
+    "rejects": "Inputs that must be refused were accepted.",
+    "inputs_unchanged": "The caller's inputs were changed.",
+    "outputs_unchanged": "What a call returned was changed by a later call.",
+    "repeatable": "A result depends on other calls than its own.",
+    "dtype": "Results have another dtype than they must have.",
+}
+"""Check to the sentence on the fault where it fails."""
 
 
 def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     """Return fault, remedy, clause and the failure that shows it best; parameters as for `cause_lines`."""
     failure = failure_of([result_to_json(problem.telling, outputs=False)])
+    case, dtype = failure.cases[0], failure.dtypes[0]
+    such = f"Such as {case if dtype == ANY else f'{case} ({dtype})'}"
     # A problem that is reported by its ending has shown that.
-    ending = None if problem.kind == "ending" else _cropped(plain_text(failure.ending))
-    case = filter(None, [problem_wording.such_as(failure.cases[0], failure.dtypes[0], ending), failure.step])
-    return [*cause_lines(problem, whole, alone=alone), " ".join(map(_sentence, case))]
+    such += "." if problem.kind == "ending" else f": {_cropped(failure.ending)}"
+    shown = " ".join(map(wording.sentence, filter(None, (such, failure.step))))
+    return [*cause_lines(problem, whole, alone=alone), shown]
 
 
 def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
@@ -45,24 +57,32 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     first = entries[0] if entries else None
     failure = failure_of([result_to_json(problem.telling, outputs=False)])
     if problem.kind == "check":
-        lines = [problem_wording.failed_check(failure.check or failure.status), *_broken(problem, entries)]
+        check = failure.check or failure.status
+        known = wording.broken_clause(entries[0]["clause"]) if len(problem.clauses) == 1 else _breaks(problem.clauses)
+        lines = [_FAILED_CHECKS.get(check, f"The check {check} failed."), known]
     elif problem.kind == "ending":
-        lines = [problem_wording.all_ended(failure.status, _cropped(plain_text(failure.ending)))]
+        ending = _cropped(failure.ending)
+        lines = [f"It {ending}" if failure.status == "error" else wording.ending_with_status(failure.status, ending)]
         # An exception says more than any clause; a process that ended, or said nothing, says nothing by itself.
         if first is not None:
             lines += _undeclared(first, whole) if failure.status in _SPEAKING else _hints(first, whole)
     elif problem.kind == "unexplained" or first is None:
-        lines = [problem_wording.nothing_explains(), *(_hints(first, whole) if first is not None else [])]
+        lines = ["No known mistake explains these.", *(_hints(first, whole) if first is not None else [])]
     elif first["sentence"]:
         lines = _named(problem, entries, whole, in_words=alone)
     else:
         lines = _hints(first, whole)
-    operations = problem.operations if len(whole.operations) > 1 else ()
-    lines[0] = problem_wording.reported_of(operations, problem.dtypes if whole.spares(problem) else (), lines[0])
+    operations, dtypes = problem.operations, problem.dtypes
+    of = operations[0] if len(operations) == 1 else wording.counted(len(operations), "operation")
+    where = [of] if len(whole.operations) > 1 else []
+    if whole.spares(problem):
+        *before, last = dtypes
+        where.append(f"{'in' if where else 'In'} {', '.join(before)}{' and ' if before else ''}{last} alone")
+    lines[0] = f"{', '.join(where)}: {lines[0]}" if where else lines[0]
     return lines
 
 
-def worth_asking(problems: Sequence[Problem]) -> str:
+def most_explained(problems: Sequence[Problem]) -> str:
     """Return the word that `attnspec explain` says most about: a mistake or a clause, else a case."""
     found = (points_at(diagnosis_to_json(entry)) for problem in problems for entry in problem.diagnosis)
     return next(filter(None, found), problems[0].telling.case.id)
@@ -90,10 +110,11 @@ def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], whole: Whole,
     if in_words:
         broken = [wording.broken_clause(first["clause"]), *map(wording.same_erratum, errata)]
     else:
-        broken = [problem_wording.breaks({first["clause"]: len(problem.results)}, errata)]
+        said = _breaks({first["clause"]: len(problem.results)})
+        broken = [f"{said} Erratum {', '.join(errata)}." if errata else said]
     return [
         f"{wording.how_sure(first['certainty'])}{first['sentence']}",
-        *(problem_wording.or_another(entry["sentence"], entry["clause"]) for entry in others),
+        *(f"Or: {entry['sentence']} ({entry['clause']})" for entry in others),
         *([wording.what_to_do(first["remedy"])] if first["remedy"] else []),
         *_undeclared(first, whole),
         *broken,
@@ -101,22 +122,21 @@ def _named(problem: Problem, entries: Sequence[Mapping[str, Any]], whole: Whole,
     ]
 
 
-def _broken(problem: Problem, entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the clause in words where there is one, the ids where there are several."""
-    if len(problem.clauses) == 1:
-        return [wording.broken_clause(entries[0]["clause"])]
-    return [problem_wording.breaks(problem.clauses, ())]
+def _breaks(clauses: Mapping[str, int]) -> str:
+    """Return the broken clauses, by their ids, with the failures of each where there are several."""
+    shown = [f"{clause} ({count})" if len(clauses) > 1 else clause for clause, count in clauses.items()]
+    return f"It breaks {wording.names(shown[:_CLAUSES_NAMED], len(shown))}."
 
 
 def _hints(entry: Mapping[str, Any], whole: Whole) -> list[str]:
     """Return the hints of failures without a name: conventions, suspects, mistakes in part alike."""
-    suspected = [suspect["clause"] for suspect in entry["suspects"] if suspect["is_told"]]
-    partly = [problem_wording.looks_in_part_like(candidate) for candidate in entry["candidates"]]
-    return [
-        *_undeclared(entry, whole),
-        *([problem_wording.most_likely_broken(suspected)] if suspected else []),
-        *(_measured(entry) or partly[:1] or entry["facts"][:1]),
-    ]
+    partly = [f"In part it looks like {like['mistake']}: {like['sentence']}" for like in entry["candidates"][:1]]
+    hints = _undeclared(entry, whole)
+    if suspected := suspected_clauses(entry):
+        first, *others = suspected
+        likely = f"Most likely broken, if not {' or '.join(others)}" if others else "Most likely, this is broken"
+        hints.append(f"{likely}: {wording.clause_in_words(first)}")
+    return [*hints, *(_measured(entry) or partly or entry["facts"][:1])]
 
 
 def _measured(entry: Mapping[str, Any]) -> list[str]:
@@ -124,16 +144,15 @@ def _measured(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _undeclared(entry: Mapping[str, Any], whole: Whole) -> list[str]:
-    """Return the convention to declare, unless it is reported above all problems."""
+    """Return how to declare the convention under which failures would be none, unless all problems advise it."""
     undeclared = entry["undeclared"]
     if undeclared is None or undeclared["convention"] in whole.offered:
         return []
-    return [problem_wording.declare(undeclared)]
+    where = f" in {' and '.join(undeclared['dtypes'])}" if undeclared["dtypes"] else ""
+    option = f"--convention {undeclared['convention']}={undeclared['choice']}"
+    return [f"They would be no failures{where}, if it is meant and declared: {option}."]
 
 
 def _cropped(said: str) -> str:
-    return said if len(said) <= _BEGINNING + _END else f"{said[:_BEGINNING].rstrip()} … {said[-_END:].lstrip()}"
-
-
-def _sentence(said: str) -> str:
-    return said if said.endswith((".", "!", "?", "…")) else f"{said}."
+    shown = plain_text(said)
+    return shown if len(shown) <= _BEGINNING + _END else f"{shown[:_BEGINNING].rstrip()} … {shown[-_END:].lstrip()}"

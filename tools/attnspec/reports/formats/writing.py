@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.files import check_replaceable, replace_file
 from attnspec.cases import canonical_json
 from attnspec.reports.report import report_to_json
+from attnspec.reports.wording import short_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from attnspec.cases import Suite
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
 BADGE = "badge.json"
 """Ending of a badge's file name; every other ``.json`` is a report.json."""
 
+_SUFFIXES = (".json", ".xml", ".md", ".html")
+_COLOURS = {"conforms": "brightgreen", "conforms in part": "yellowgreen", "does not conform": "red"}
+
 
 def check_writable(path: Path) -> None:
     """Raise `UsageError` if a report cannot be written to `path`; found out before the run, not after it."""
-    _renderer(path)
+    _format_of(path)
     check_replaceable(path, "--report")
 
 
@@ -42,7 +47,7 @@ def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None 
     ``.json`` gives report.json, ``badge.json`` a badge, ``.xml`` JUnit XML, ``.md`` Markdown, ``.html`` a page, which
     shows the inputs of `suite`; None means the shipped one.
     """
-    text = _renderer(path)(document, suite)
+    text = _rendered(document, _format_of(path), suite)
     try:
         # A message may hold half of a surrogate pair, which UTF-8 cannot write.
         replace_file(path, text, errors="backslashreplace")
@@ -50,49 +55,39 @@ def write_document(document: Mapping[str, Any], path: Path, suite: Suite | None 
         raise UsageError(f"The report could not be written to {path}: {error.strerror}.") from None
 
 
-def _renderer(path: Path) -> Callable[[Mapping[str, Any], Suite | None], str]:
+def _format_of(path: Path) -> str:
     if path.name.endswith(BADGE):
-        return _badge
-    if path.suffix in _FORMATS:
-        return _FORMATS[path.suffix]
+        return BADGE
+    if path.suffix in _SUFFIXES:
+        return path.suffix
     raise UsageError(
-        f"--report {path}: the format is read from the suffix, and {path.suffix!r} is none of {', '.join(_FORMATS)} "
+        f"--report {path}: the format is read from the suffix, and {path.suffix!r} is none of {', '.join(_SUFFIXES)} "
         f"(a name that ends in {BADGE} gives a badge)."
     )
 
 
-def _report_json(document: Mapping[str, Any], _: Suite | None) -> str:
+def _rendered(document: Mapping[str, Any], form: str, suite: Suite | None) -> str:
+    """Return a report.json in a format; those that were not requested are not loaded."""
+    if form == BADGE:
+        return badge(document)
+    if form == ".xml":
+        from attnspec.reports.formats.junit import junit_xml
+
+        return junit_xml(document)
+    if form == ".md":
+        from attnspec.reports.formats.markdown import markdown
+
+        return markdown(document)
+    if form == ".html":
+        from attnspec.cases import load_suite
+        from attnspec.reports.html import html_page
+
+        return html_page([document], [document["implementation"]["name"]], suite or load_suite(whole=True))
     return canonical_json(document)
 
 
-def _badge(document: Mapping[str, Any], _: Suite | None) -> str:
-    from attnspec.reports.formats.badge import badge
-
-    return badge(document)
-
-
-def _junit_xml(document: Mapping[str, Any], _: Suite | None) -> str:
-    from attnspec.reports.formats.junit import junit_xml
-
-    return junit_xml(document)
-
-
-def _markdown(document: Mapping[str, Any], _: Suite | None) -> str:
-    from attnspec.reports.formats.markdown import markdown
-
-    return markdown(document)
-
-
-def _html(document: Mapping[str, Any], suite: Suite | None) -> str:
-    from attnspec.cases import load_suite
-    from attnspec.reports.html import html_page
-
-    return html_page([document], [document["implementation"]["name"]], suite or load_suite(whole=True))
-
-
-_FORMATS: Mapping[str, Callable[[Mapping[str, Any], Suite | None], str]] = {
-    ".json": _report_json,
-    ".xml": _junit_xml,
-    ".md": _markdown,
-    ".html": _html,
-}
+def badge(document: Mapping[str, Any]) -> str:
+    """Return a report.json as the JSON that shields.io shows (https://shields.io/badges/endpoint-badge)."""
+    summary = document["summary"]
+    said, colour = short_verdict(summary), _COLOURS[summary["conformance"]]
+    return json.dumps({"schemaVersion": 1, "label": "attnspec", "message": said, "color": colour}) + "\n"

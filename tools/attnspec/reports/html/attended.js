@@ -9,9 +9,9 @@ function drawAttended(picture, shares, arrays) {
   const [attending, attended] = picture.axes.slice(-2);
   const attendable = (flat) => picture.attendable[flat] === "1";
   const verdict = (flat) => (same && shares.verdicts ? shares.verdicts[flat] : null);
-  const tells = (flat) => got !== null && verdict(flat) !== "o" && got[flat] !== "nan";
-  const stray = (flat) => tells(flat) && !attendable(flat) && got[flat] !== 0 && isOff(verdict(flat));
-  const missed = (flat) => tells(flat) && attendable(flat) && got[flat] === 0 && isOff(verdict(flat));
+  const compares = (flat) => got !== null && verdict(flat) !== "o" && got[flat] !== "nan";
+  const stray = (flat) => compares(flat) && !attendable(flat) && got[flat] !== 0 && isOff(verdict(flat));
+  const missed = (flat) => compares(flat) && attendable(flat) && got[flat] === 0 && isOff(verdict(flat));
   const columns = [...Array(geometry.columns).keys()];
   const indexOf = (column) => column + (picture.offsets.at(-1) ?? 0);
 
@@ -22,7 +22,7 @@ function drawAttended(picture, shares, arrays) {
     const expected = inRanges(columns.filter((column) => attendable(at(column))).map(indexOf));
     const index = geometry.indices(slice, row, 0).at(-2);
     let said = `${capitalised(attending)} ${index} may attend ${named(expected)}.`;
-    if (columns.every((column) => tells(at(column)))) {
+    if (columns.every((column) => compares(at(column)))) {
       const taken = inRanges(columns.filter((column) => got[at(column)] !== 0).map(indexOf));
       said += ` Its weights went to ${named(taken)}.`;
     }

@@ -78,7 +78,7 @@ function narrow(wanted, go = true) {
   }
   showCases();
   if (go) {
-    place("results").scrollIntoView();
+    byId("results").scrollIntoView();
     list.querySelector(".case")?.focus({ preventScroll: true });
   }
 }
@@ -100,15 +100,15 @@ function passing(about) {
 const list = make("ol", { class: "cases", "aria-label": "Cases" });
 const tally = make("p", { class: "tally", role: "status" });
 const more = make("div", { class: "more" });
-const asked = (about) => about.drawn !== null && !about.wrong;
+const requested = (about) => about.drawn !== null && !about.wrong;
 const ordered = [...cases].sort((one, other) => rank(one) - rank(other) || one.at - other.at);
 let rowsShown = ROWS_AT_FIRST;
 let lastFilter = "";
 
-/** Failing cases that are drawn come first, then the other failing ones, then those asked for. */
+/** Failing cases that are drawn come first, then the other failing ones, then those requested. */
 function rank(about) {
   if (about.wrong) return about.drawn ? 0 : 1;
-  if (asked(about)) return 2;
+  if (requested(about)) return 2;
   return about.results.some(({ status }) => status === "pass") ? 3 : 4;
 }
 
@@ -119,7 +119,7 @@ function showCases() {
   for (const [status, chip] of controls.statuses) chip.setAttribute("aria-pressed", String(filter.statuses.has(status)));
   const isFiltered = filter.statuses.size || filter.profile || filter.dtype || filter.operation || filter.implementation || filter.clause || filter.words;
   const free = !isFiltered;
-  const matching = ordered.filter((about) => passing(about).length || (free && asked(about)));
+  const matching = ordered.filter((about) => passing(about).length || (free && requested(about)));
   list.replaceChildren(...matching.slice(0, rowsShown).map(row));
   tally.replaceChildren(`${matching.length.toLocaleString("en")} of ${plural(cases.length, "case")}`);
   if (filter.clause) tally.append(make("span", {}, " that exercise ", refer(filter.clause)));

@@ -10,7 +10,7 @@ function detail(about) {
     onkeydown: (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
-      const button = place(`case-${about.at}`);
+      const button = byId(`case-${about.at}`);
       toggle(about, button);
       button.focus();
     },
@@ -48,7 +48,7 @@ function runTabs(about) {
     });
     const result = about.results[position];
     body.replaceChildren(...runBody(about, result));
-    const command = place(`command-${about.at}`);
+    const command = byId(`command-${about.at}`);
     if (command) command.textContent = validateCommand(about, result);
   }
   bar.addEventListener("keydown", (event) => {
@@ -96,7 +96,7 @@ function runBody(about, result) {
   return parts;
 }
 
-/** What is owed and what came back, and who may attend whom. */
+/** Expected and returned outputs, and who may attend whom. */
 function pictures(about, result) {
   const drawn = about.drawn;
   if (!drawn) {
@@ -150,8 +150,8 @@ function calledWith(drawn) {
     );
   }
   const section = make("section", { class: "called" }, make("h3", {}, "Called with"));
-  const layouts = Object.entries(drawn.presentation).map(([name, layout]) => `${name} ${layout.replaceAll("_", " ")}`);
-  if (drawn.refusal) section.append(make("p", {}, make("strong", {}, "Must be refused: "), drawn.refusal[0], " Its valid twin is ", refer(drawn.refusal[1]), "."));
+  const layouts = Object.entries(drawn.memory_order).map(([name, layout]) => `${name} ${layout.replaceAll("_", " ")}`);
+  if (drawn.refusal) section.append(make("p", {}, make("strong", {}, "Must be refused: "), drawn.refusal[0], " Its valid counterpart is ", refer(drawn.refusal[1]), "."));
   if (Object.keys(drawn.attributes).length) section.append(attributes);
   if (layouts.length) section.append(make("p", { class: "small" }, `Laid out in memory: ${layouts.join(", ")}.`));
   if (drawn.inputs.length) {

@@ -46,12 +46,12 @@ function capitalised(word) {
 }
 
 /** Numbers such as 0, 1, 2, 5 in words: "0-2, 5". */
-function inRanges(places) {
+function inRanges(indices) {
   const ranges = [];
-  for (const place of places) {
+  for (const index of indices) {
     const last = ranges.at(-1);
-    if (last && last[1] === place - 1) last[1] = place;
-    else ranges.push([place, place]);
+    if (last && last[1] === index - 1) last[1] = index;
+    else ranges.push([index, index]);
   }
   return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(", ");
 }

@@ -17,7 +17,7 @@ function keep(lists, key, value) {
 }
 
 function showGlossary() {
-  const section = place("glossary");
+  const section = byId("glossary");
   const groups = [
     ...Object.entries(data.pages).map(([page, title]) => clausesOf(page, title)),
     group("mistakes", "Mistakes", "Known wrong implementations that the findings weigh, or that a case which went wrong is there to catch.", Object.keys(data.mistakes), mistakeEntry),

@@ -50,16 +50,13 @@ def glossary(documents: Sequence[Mapping[str, Any]], suite: Suite, detailed: Seq
 
 
 def sources(words: Iterable[str]) -> list[list[str | None]]:
-    """Return the sources of a case or a mistake, each with its address or None."""
-    return [[text, _address(text)] for text in words]
+    """Return the sources of a case or a mistake, each with its address (web, arXiv, GitHub) or None."""
 
+    def address(text: str) -> str | None:
+        found = ((written.fullmatch(text), leads_to) for written, leads_to in _LEADS_TO)
+        return next((leads_to.format(match[0], *match.groups()) for match, leads_to in found if match), None)
 
-def _address(text: str) -> str | None:
-    """Return the address of a source: on the web, a paper on arXiv, or an issue on GitHub."""
-    for written, address in _LEADS_TO:
-        if match := written.fullmatch(text):
-            return address.format(match[0], *match.groups())
-    return None
+    return [[text, address(text)] for text in words]
 
 
 def _named(what: str, results: Iterable[Mapping[str, Any]], cases: Iterable[Case]) -> set[str]:

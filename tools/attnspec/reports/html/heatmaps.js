@@ -60,7 +60,7 @@ class Geometry {
     if (rank > 1) said.push(`${axes[rank - 2]} ↓`);
     if (rank > 0) said.push(`${axes[rank - 1]} →`);
     const cut = axes
-      .map((axis, place) => [axis, offsets[place], offsets[place] + lengths[place] - 1, shape[place]])
+      .map((axis, index) => [axis, offsets[index], offsets[index] + lengths[index] - 1, shape[index]])
       .filter(([, first, last, whole]) => last - first + 1 < whole)
       .map(([axis, first, last, whole]) => `${axis} ${first}-${last} of ${whole}`);
     return said.join("  ") + (cut.length ? ` (cropped: ${cut.join(", ")})` : "");
@@ -97,7 +97,7 @@ function largestOf(...lists) {
 const WORTH = { r: "right", w: "wrong", o: "not graded", a: "not graded, agrees", d: "not graded, differs" };
 const isOff = (verdict) => verdict === "w" || verdict === "d";
 
-/** Whether an output was held against something, and no element of it is graded. */
+/** Whether an output was compared with something, and no element of it is graded. */
 const isUngraded = ({ verdicts }) => verdicts !== undefined && verdicts !== "" && !/[rw]/.test(verdicts);
 /** Whether the case does not ask for an output. */
 const isUnasked = ({ verdicts }) => /[ad]/.test(verdicts ?? "");
@@ -121,14 +121,14 @@ function panel(geometry, title, scale, cellClass, marks) {
   });
   for (let row = 0; row < rows; row += 1) {
     for (let column = 0; column < columns; column += 1) {
-      const place = { x: column * cell, y: row * cell, width: cell, height: cell };
+      const box = { x: column * cell, y: row * cell, width: cell, height: cell };
       const at = { "data-row": row, "data-column": column };
-      svg.append(draw("rect", { ...place, ...at, class: `cell ${cellClass(row, column)}` }));
+      svg.append(draw("rect", { ...box, ...at, class: `cell ${cellClass(row, column)}` }));
       for (const mark of marks(row, column)) {
         if (mark === "hatch" || mark === "dots") {
-          svg.append(draw("rect", { ...place, fill: `url(#${mark})`, class: "mark" }));
+          svg.append(draw("rect", { ...box, fill: `url(#${mark})`, class: "mark" }));
         } else {
-          svg.append(sign(mark, place));
+          svg.append(sign(mark, box));
         }
       }
     }
@@ -152,16 +152,16 @@ function sign(mark, { x, y, width }) {
   if (mark === "ring") {
     return draw("circle", { cx: middle[0], cy: middle[1], r: width / 3.2, class: "mark ring" });
   }
-  const reach = width / 4;
-  const [left, right, top, bottom] = [middle[0] - reach, middle[0] + reach, middle[1] - reach, middle[1] + reach];
+  const half = width / 4;
+  const [left, right, top, bottom] = [middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half];
   return draw("path", { d: `M${left} ${top}L${right} ${bottom}M${right} ${top}L${left} ${bottom}`, class: "mark cross" });
 }
 
 function scaleBar(kinds, from, to) {
   const bar = make("div", { class: "range", "aria-hidden": "true" }, make("span", {}, from));
   const strip = draw("svg", { width: kinds.length * 6, height: 8, class: "strip" });
-  kinds.forEach((kind, place) => {
-    strip.append(draw("rect", { x: place * 6, y: 0, width: 6, height: 8, class: `cell ${kind}` }));
+  kinds.forEach((kind, index) => {
+    strip.append(draw("rect", { x: index * 6, y: 0, width: 6, height: 8, class: `cell ${kind}` }));
   });
   bar.append(strip, make("span", {}, to));
   return bar;
@@ -186,10 +186,10 @@ function legendOf(...entries) {
 }
 
 function legendEntry(kind, marks, text) {
-  const place = { x: 0.5, y: 0.5, width: 12, height: 12 };
-  const picture = draw("svg", { width: 13, height: 13, "aria-hidden": "true" }, draw("rect", { ...place, class: `cell ${kind}` }));
+  const box = { x: 0.5, y: 0.5, width: 12, height: 12 };
+  const picture = draw("svg", { width: 13, height: 13, "aria-hidden": "true" }, draw("rect", { ...box, class: `cell ${kind}` }));
   for (const mark of marks) {
-    picture.append(mark === "hatch" || mark === "dots" ? draw("rect", { ...place, fill: `url(#${mark})`, class: "mark" }) : sign(mark, place));
+    picture.append(mark === "hatch" || mark === "dots" ? draw("rect", { ...box, fill: `url(#${mark})`, class: "mark" }) : sign(mark, box));
   }
   return make("span", { class: "key" }, picture, text);
 }
@@ -262,8 +262,8 @@ function explorer(geometry, label, firstSlice, panelsOf, describe, legend = null
       slice = Number(option.value);
       redraw(false);
     });
-    for (let place = 0; place < geometry.slices; place += 1) {
-      select.append(make("option", { value: place, selected: place === slice }, geometry.sliceName(place)));
+    for (let index = 0; index < geometry.slices; index += 1) {
+      select.append(make("option", { value: index, selected: index === slice }, geometry.sliceName(index)));
     }
     root.append(make("div", { class: "slices" }, select));
   }
@@ -299,9 +299,9 @@ function drawOutput(picture, arrays) {
       const largest = finite.reduce((most, ratio) => Math.max(most, ratio), 0);
       const cellClass = (row, column) => errorClass(verdicts[flat(row, column)], ratios[flat(row, column)], largest);
       const marks = (row, column) => {
-        const place = flat(row, column);
-        if (verdicts[place] === "o") return ["dots"];
-        return [...over(row, column), ...(isOff(verdicts[place]) ? [place === worst ? "ring" : "dot"] : [])];
+        const index = flat(row, column);
+        if (verdicts[index] === "o") return ["dots"];
+        return [...over(row, column), ...(isOff(verdicts[index]) ? [index === worst ? "ring" : "dot"] : [])];
       };
       panels.push(panel(geometry, "error / tolerance", errorScale(largest), cellClass, marks));
     }
@@ -323,9 +323,9 @@ function drawOutput(picture, arrays) {
 
   const first = worst ?? 0;
   const within = first % Math.max(area, 1);
-  const place = [Math.floor(within / Math.max(geometry.columns, 1)), within % Math.max(geometry.columns, 1)];
+  const index = [Math.floor(within / Math.max(geometry.columns, 1)), within % Math.max(geometry.columns, 1)];
   const slice = area ? Math.floor(first / area) : 0;
-  return explorer(geometry, `Heatmaps of ${picture.name}`, slice, panelsOf, describe, outputLegend(picture), place);
+  return explorer(geometry, `Heatmaps of ${picture.name}`, slice, panelsOf, describe, outputLegend(picture), index);
 }
 
 /** What the marks of an output mean, of those that it has. */

@@ -1,12 +1,12 @@
 
-/* What the page can tell more about: clauses, mistakes, errata and cases, each under its id in the address. */
+/* What the page says more about: clauses, mistakes, errata and cases, each under its id in the address. */
 
 const caseOf = new Map(cases.map((about) => [about.id, about]));
 const isKnown = (id) => id in data.clauses || id in data.mistakes || id in data.errata || caseOf.has(id);
 const NAMED = /\w+(?:[./]\w+)+/g;
 const LINKED = /\[([^\]]+)\]\(([^)]+)\)/g;
 
-/** An id, as a link where the page tells more about it. */
+/** An id, as a link where the page says more about it. */
 function refer(id) {
   const name = make("code", {}, id);
   return isKnown(id) ? make("a", { href: `#${id}` }, name) : name;
@@ -17,7 +17,7 @@ function refersTo(ids) {
   return ids.flatMap((id, position) => (position ? [", ", refer(id)] : [refer(id)]));
 }
 
-/** A sentence, in which ids that the page tells more about are links. */
+/** A sentence, in which ids that the page says more about are links. */
 function linked(text) {
   const parts = [];
   let end = 0;

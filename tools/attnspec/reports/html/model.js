@@ -2,7 +2,7 @@
 /* What the page knows, read once. */
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const place = (id) => document.getElementById(id);
+const byId = (id) => document.getElementById(id);
 const SIGNS = { pass: "✓", fail: "✗", error: "!", crash: "‼", timeout: "∞", malformed: "?", ungraded: "≈", unsupported: "–" };
 const VERDICTS = {
   conforms: ["✓", "conforms", "good"],

@@ -59,7 +59,7 @@ function shareBar(counts) {
 }
 
 function showVerdicts() {
-  const section = place("verdicts");
+  const section = byId("verdicts");
   if (several) section.append(make("h1", {}, plural(data.implementations.length, "implementation"), " side by side"));
   section.append(make("div", { class: several ? "cards" : "alone" }, ...data.implementations.map(verdictCard)));
   document.title = several
@@ -68,11 +68,11 @@ function showVerdicts() {
 }
 
 function showNotes() {
-  for (const note of data.notes) place("notes").append(make("p", { class: "note", role: "note" }, note));
+  for (const note of data.notes) byId("notes").append(make("p", { class: "note", role: "note" }, note));
 }
 
 function showRanking() {
-  const section = place("ranking");
+  const section = byId("ranking");
   if (!several) return;
   section.hidden = false;
   section.append(make("h2", { id: "ranking-title" }, "Accuracy"));
@@ -109,7 +109,7 @@ function showFindings() {
     implementation.diagnosis.map((entry) => ({ ...entry, position })),
   );
   if (!found.length) return;
-  const section = place("findings");
+  const section = byId("findings");
   section.hidden = false;
   section.append(make("h2", { id: "findings-title" }, "What went wrong"));
   const known = found.filter(({ clause }) => clause !== null);
@@ -188,7 +188,7 @@ function showUnsupported() {
     make("li", {}, make("span", { class: "count" }, count.toLocaleString("en")), " ", reason),
   );
   const summary = make("summary", {}, `${plural(total, "result")} not graded, by reason`);
-  place("verdicts").append(make("details", { class: "reasons" }, summary, make("ul", {}, ...items)));
+  byId("verdicts").append(make("details", { class: "reasons" }, summary, make("ul", {}, ...items)));
 }
 
 /** What may be wider than the screen, and is then scrolled by keyboard, too. */
@@ -197,7 +197,7 @@ function scrolling(label, content) {
 }
 
 function showMatrix() {
-  const section = place("matrix");
+  const section = byId("matrix");
   const columns = data.implementations.flatMap((_, implementation) =>
     dtypes
       .filter((dtype) => results.some((result) => result.implementation === implementation && result.dtype === dtype && result.status !== "unsupported"))

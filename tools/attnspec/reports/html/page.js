@@ -26,7 +26,7 @@ function listenToKeys() {
 }
 
 function listenToTheme() {
-  const button = place("theme");
+  const button = byId("theme");
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
   const say = () => {
@@ -43,9 +43,9 @@ function listenToTheme() {
 
 function showAbout() {
   const suites = new Set(data.implementations.map(({ suite }) => `suite ${suite.version} (${suite.digest.slice(0, 12)})`));
-  const places = new Set(data.implementations.map(({ environment }) => `Python ${environment.python}, NumPy ${environment.numpy}, ${environment.platform}`));
-  place("about").append(
-    make("p", {}, `attnspec ${[...suites].join("; ")} · ${[...places].join("; ")}`),
+  const environments = new Set(data.implementations.map(({ environment }) => `Python ${environment.python}, NumPy ${environment.numpy}, ${environment.platform}`));
+  byId("about").append(
+    make("p", {}, `attnspec ${[...suites].join("; ")} · ${[...environments].join("; ")}`),
     make("p", {}, "Keys: / searches, ↑ ↓ move through the cases, Enter opens one, Escape closes it; inside a heatmap the arrows move the cursor."),
   );
 }
@@ -60,16 +60,16 @@ function followAddress() {
   }
   const about = caseOf.get(wanted);
   if (!about) {
-    const entry = place("glossary").querySelector(`[id="${CSS.escape(wanted)}"]`);
+    const entry = byId("glossary").querySelector(`[id="${CSS.escape(wanted)}"]`);
     if (entry) openEntry(entry);
     return;
   }
-  if (!place(`case-${about.at}`) && !passing(about).length) narrow({}, false);
-  if (!place(`case-${about.at}`)) {
+  if (!byId(`case-${about.at}`) && !passing(about).length) narrow({}, false);
+  if (!byId(`case-${about.at}`)) {
     rowsShown = Infinity;
     showCases();
   }
-  const button = place(`case-${about.at}`);
+  const button = byId(`case-${about.at}`);
   if (button.getAttribute("aria-expanded") === "false") toggle(about, button);
   button.focus();
   button.scrollIntoView();
@@ -87,9 +87,9 @@ showRanking();
 showFindings();
 showUnsupported();
 showMatrix();
-place("results").append(make("h2", { id: "results-title" }, "Cases"));
-showFilters(place("results"));
-place("results").append(tally, list, more);
+byId("results").append(make("h2", { id: "results-title" }, "Cases"));
+showFilters(byId("results"));
+byId("results").append(tally, list, more);
 showCases();
 showGlossary();
 listenToKeys();

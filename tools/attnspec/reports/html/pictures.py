@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from attnspec.contract.operation import Operation
     from attnspec.grading import Run
 
-
 _WHERE_NOTHING_IS_EXPECTED = str.maketrans("rw", "ad")
 """Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""
 
@@ -79,23 +78,25 @@ class Pictures:
 
     def inputs(self, worst: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         """Return the inputs in the order of the contract, cropped round the origin of the worst element."""
-        given = self._case.inputs
-        names = [name for name in self._operation.arguments if name in given]
-        return [self._grid(name, given[name], self._centre(name, given[name].ndim, worst)) for name in names]
+        drawn: list[dict[str, Any]] = []
+        for name in self._operation.arguments:
+            array = self._case.inputs.get(name)
+            if array is not None:
+                window = window_round(array.shape, self._centre(name, array.ndim, worst), self._most)
+                drawn.append({**self._axes(name, window), "values": numbers(window.cut(array))})
+        return drawn
 
     def expected(self) -> list[dict[str, Any]]:
         """Return the golden outputs of a case without a kept answer."""
-        runs = self._case.runs
-        dtype = "float64" if "float64" in runs else runs[0]
-        outputs = self._case.golden(dtype)
-        drawn: list[dict[str, Any]] = []
-        for name, array in outputs.items():
-            window = window_round(array.shape, (), self._most)
-            drawn.append(self._output(name, window, expected=array, excluded=self._excluded(name, array.shape)))
-        return drawn
+        outputs = self._case.golden("float64" if "float64" in self._case.runs else self._case.runs[0])
+        windows = {name: window_round(array.shape, (), self._most) for name, array in outputs.items()}
+        return [
+            self._output(name, windows[name], expected=array, excluded=self._excluded(name, array.shape))
+            for name, array in outputs.items()
+        ]
 
     def compared(self, dtype: str, result: Mapping[str, Any], conventions: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return expected and returned outputs in one dtype, held against each other, output by output."""
+        """Return expected and returned outputs in one dtype, compared output by output."""
         got = {name: decoded for name, entry in result.get("got", {}).items() if (decoded := decode(entry))}
         run = self._run(dtype, conventions)
         expected = run.expected if run is not None and isinstance(run.expected, Values) else None
@@ -128,7 +129,9 @@ class Pictures:
         """Return an output that came back and that cannot be compared with anything."""
         known, values = part
         window = window_round(known.shape, known.offsets, self._most, (known.offsets, known.lengths))
-        return self._output(name, window, got=_inside(window, known, values))
+        starts = (start - begin for start, begin in zip(window.offsets, known.offsets, strict=True))
+        drawn = tuple(slice(start, start + length) for start, length in zip(starts, window.lengths, strict=True))
+        return self._output(name, window, got=values[drawn])
 
     def attended(self) -> dict[str, Any] | None:
         """Return the keys that each query may attend, or None where the case is not about that."""
@@ -222,10 +225,6 @@ class Pictures:
             return None
         return ~attendable
 
-    def _grid(self, name: str, array: NDArray[Any], centre: Sequence[int]) -> dict[str, Any]:
-        window = window_round(array.shape, centre, self._most)
-        return {**self._axes(name, window), "values": numbers(window.cut(array))}
-
     def _axes(self, name: str, window: Window) -> dict[str, Any]:
         return {
             "name": name,
@@ -240,8 +239,8 @@ class Pictures:
         if worst is None:
             return []
         index = worst["index"]
-        places = dict(zip(axes_of(self._operation, worst["output"], len(index)), index, strict=True))
-        return [places.get(axis, 0) for axis in axes_of(self._operation, name, rank)]
+        along = dict(zip(axes_of(self._operation, worst["output"], len(index)), index, strict=True))
+        return [along.get(axis, 0) for axis in axes_of(self._operation, name, rank)]
 
     def _run(self, dtype: str, conventions: Mapping[str, str]) -> Run | None:
         from attnspec.runner.planning import Resolved, prepare
@@ -297,9 +296,3 @@ def _number(value: float, digits: int) -> float | int | str:
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     rounded = float(f"{value:.{digits}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
-
-
-def _inside(window: Window, known: Window, values: NDArray[Any]) -> NDArray[Any]:
-    """Return the part of the known values that is drawn."""
-    starts = (start - begin for start, begin in zip(window.offsets, known.offsets, strict=True))
-    return values[tuple(slice(start, start + length) for start, length in zip(starts, window.lengths, strict=True))]

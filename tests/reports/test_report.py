@@ -1,4 +1,4 @@
-"""report.json: follows its schema whatever happened, and holds what came back."""
+"""report.json: follows its schema whatever happened, and holds what came back; summaries of results."""
 
 import base64
 import copy
@@ -18,6 +18,7 @@ from attnspec.cases import load_suite, schema_validator
 from attnspec.contract.implementation import Declaration, Outputs
 from attnspec.process.process import isolated
 from attnspec.reports.formats import report_to_json, write_report
+from attnspec.reports.report import summarise
 from attnspec.targets.target import Target
 
 IMPLEMENTATIONS = Path(__file__).parents[1] / "implementations"
@@ -223,8 +224,8 @@ def test_a_large_array_is_cropped_round_its_worst_element(shape, wrong_at, tmp_p
     whole = Large(shape, wrong_at).array
     window = tuple(slice(start, start + length) for start, length in zip(offsets, lengths, strict=True))
     assert np.array_equal(part, whole[window])
-    inside = tuple(place - start for place, start in zip(wrong_at, offsets, strict=True))
-    assert all(0 <= place < length for place, length in zip(inside, lengths, strict=True))
+    inside = tuple(position - start for position, start in zip(wrong_at, offsets, strict=True))
+    assert all(0 <= position < length for position, length in zip(inside, lengths, strict=True))
     assert part[inside] == whole[wrong_at]
 
 
@@ -310,8 +311,53 @@ def test_the_schema_refuses_other_values(path, value, a_report):
 
 def test_only_a_fail_has_a_check_and_only_what_is_wrong_has_got(a_report):
     validator = schema_validator("report")
-    wrong = next(place for place, result in enumerate(a_report["results"]) if result["status"] == "fail")
+    wrong = next(position for position, result in enumerate(a_report["results"]) if result["status"] == "fail")
     for changes in ({"check": None}, {"status": "pass", "check": None}, {"status": "error"}):
         changed = copy.deepcopy(a_report)
         changed["results"][wrong].update(changes)
         assert not validator.is_valid(changed), changes
+
+
+class HalfOfIt:
+    """A softmax that overflows; everything else is not offered."""
+
+    dtypes = ("float64",)
+
+    def softmax(self, x, axis=-1):
+        exponentials = np.exp(x)
+        return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return attnspec.validate(HalfOfIt(), profile=["layout", "documents"])
+
+
+def test_the_counts_of_the_profiles_add_up(report):
+    profiles = report.by_profile.values()
+    assert list(report.by_profile) == ["documents", "layout"]
+    for status, count in report.summary.counts.items():
+        assert sum(summary.counts.get(status, 0) for summary in profiles) == count
+    assert sum(summary.elements_graded for summary in profiles) == report.summary.elements_graded > 0
+    assert sum(report.summary.counts.values()) == len(report.results)
+
+
+def test_a_profile_is_counted_like_a_whole_report(report):
+    for profile, summary in report.by_profile.items():
+        assert summary == summarise([result for result in report.results if result.case.profile == profile])
+
+
+def test_one_family_is_the_whole(report):
+    assert list(report.by_family.values()) == [report.summary]
+
+
+def test_nothing_graded_does_not_conform(report):
+    unsupported = [result for result in report.results if result.status == "unsupported"]
+    assert summarise(unsupported).conformance == "does not conform"
+    assert summarise(unsupported).median is None
+
+
+def test_some_clauses_graded_is_conformance_in_part(report):
+    right = [result for result in report.results if not result.is_wrong]
+    assert summarise(right).conformance == "conforms in part"
+    assert summarise([result for result in right if result.status == "pass"]).conformance == "conforms"

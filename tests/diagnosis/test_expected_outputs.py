@@ -8,7 +8,7 @@ from attnspec_reference import scaled_dot_product_attention_backward as right
 CASES = "backward/*mask*"
 
 
-def told_first(changed):
+def reported_first(changed):
     def scaled_dot_product_attention_backward(**arguments):
         gradients = right(**arguments)
         given = gradients._asdict() if hasattr(gradients, "_asdict") else dict(gradients)
@@ -27,7 +27,7 @@ def told_first(changed):
 @pytest.mark.parametrize("name", ["grad_query", "grad_value"])
 def test_the_gradient_that_alone_is_wrong_is_told(name):
     # Nothing in the catalogue has this number.
-    assert told_first(lambda given: {**given, name: given[name] * 1.31})[0] == f"sdpa_backward.{name}"
+    assert reported_first(lambda given: {**given, name: given[name] * 1.31})[0] == f"sdpa_backward.{name}"
 
 
 def test_a_gradient_of_the_wrong_shape_points_at_what_is_said_of_its_shape():
@@ -35,4 +35,4 @@ def test_a_gradient_of_the_wrong_shape_points_at_what_is_said_of_its_shape():
         mask = given.get("grad_mask")
         return given if mask is None else {**given, "grad_mask": mask.reshape((1,) * (4 - mask.ndim) + mask.shape)}
 
-    assert "sdpa_backward.grad_mask.broadcast" in told_first(with_four_axes)
+    assert "sdpa_backward.grad_mask.broadcast" in reported_first(with_four_axes)

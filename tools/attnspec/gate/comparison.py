@@ -1,0 +1,269 @@
+"""Run beside its baseline: worse, better, new.
+
+Whatever a baseline says must be true. A run that is worse fails; one that is better fails too, because a baseline that
+is not kept up to date would let the same mistake in again (`Demands.lenient` makes that a warning).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from attnspec.contract import conventions as convention_rules
+from attnspec.contract.dtypes import ANY
+from attnspec.gate.baseline import graded, key_of, name_of, said_of
+from attnspec.gate.finding import Finding, ending_of, failure
+from attnspec.grading import RIGHT
+from attnspec.reports.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from attnspec.gate.baseline import Baseline, Key
+    from attnspec.gate.finding import Weight
+    from attnspec.gate.group import Group
+    from attnspec.reports.report import Report
+    from attnspec.runner import Result
+
+_NAMED = 3
+_TAKE_IN = "--update-baseline takes that in"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Run beside its baseline; `better` is the weight of better results, the rest is as for `attnspec.gate.judge`."""
+
+    report: Report
+    baseline: Baseline
+    better: Weight
+    suite_ids: Mapping[str, object]
+    retired: Mapping[str, str]
+
+    def findings(self) -> Generator[Finding]:
+        """Yield the differences, in no order of importance."""
+        yield from self._results()
+        yield from self._unsupported()
+        yield from self._graded_now()
+        if self._is_whole:
+            yield from self._other_counts()
+        yield from self._entries_without_result()
+        yield from self._capabilities()
+        yield from self._conventions()
+        yield from self._fewer_graded()
+        yield from self._new_cases()
+
+    def _is_known(self, result: Result) -> bool:
+        """Return whether the baseline has seen this case, as it is now."""
+        return self.baseline.cases.get(result.case.id) == result.case.revision
+
+    def _was_unsupported(self, result: Result) -> bool:
+        """Return whether the baseline has seen a result, as unsupported."""
+        return self.baseline.has_seen(result.case, result.dtype) and self.baseline.was_unsupported(key_of(result))
+
+    def _is_offered(self, result: Result) -> bool:
+        """Return whether operation and dtype of a result were offered, and still are."""
+        return all(
+            result.case.operation in offered.operations and result.dtype in (*offered.dtypes, ANY)
+            for offered in (self.report.declaration, self.baseline)
+        )
+
+    def _results(self) -> Generator[Finding]:
+        """Judge each result by its entry, or by having none."""
+        for result in self.report.results:
+            entry = self.baseline.by_key.get(key_of(result))
+            status, said = result.status, ending_of(result)
+            if entry is not None and status == entry.status:
+                continue
+            if entry is not None and status in RIGHT:
+                sentence = f"is listed as {entry.status} and {_ends(result)} now: remove it"
+                yield Finding("passes now", self.better, *key_of(result), sentence)
+            elif entry is not None and result.is_wrong:
+                yield failure("another status", result, f"is listed as {entry.status}, but ends in {status}: {said}")
+            elif entry is not None and status == "unsupported" and self._is_offered(result):
+                yield failure("lost", result, f"is listed as {entry.status} and is unsupported now: {said}")
+            elif entry is not None or not result.is_wrong:
+                continue
+            elif not self._is_known(result):
+                revised = result.case.id in self.baseline.cases
+                what = f"revised to {result.case.revision}" if revised else "new in the suite"
+                yield failure("new cases fail", result, f"{what}, {status}: {said}")
+            elif self._was_unsupported(result):
+                yield failure("another status", result, f"was unsupported, and ends in {status} now: {said}")
+            else:
+                yield failure("new failure", result, f"{status}: {said}")
+
+    @cached_property
+    def _seen(self) -> list[Result]:
+        """The offered results that the baseline knows as they are, and does not list one by one."""
+        return [
+            result
+            for result in self.report.results
+            if key_of(result) not in self.baseline.by_key
+            and self._is_offered(result)
+            and self.baseline.has_seen(result.case, result.dtype)
+        ]
+
+    @property
+    def _gone(self) -> list[str]:
+        """The known cases that are no longer in the suite."""
+        return [case_id for case_id in self.baseline.cases if case_id not in self.suite_ids]
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all that the baseline knows and the suite still has was run and is offered."""
+        run = {key_of(result) for result in self.report.results}
+        dtypes = {result.case.id: result.case.runs for result in self.report.results}
+        was_run = all(
+            case_id in dtypes
+            and all((case_id, dtype) in run for dtype in dtypes[case_id] if dtype in self.baseline.ran_in)
+            for case_id in self.baseline.cases.keys() - self._gone
+        )
+        offered, before = self.report.declaration, self.baseline
+        return was_run and {*before.operations, *before.dtypes} <= {*offered.operations, *offered.dtypes}
+
+    def _unsupported(self) -> Generator[Finding]:
+        """Find the results that are unsupported, and were not, or were for another reason than the baseline gives."""
+        nameless: dict[str, list[Result]] = {}
+        for result in self._seen:
+            said = said_of(result)
+            if result.status != "unsupported":
+                continue
+            if not self.baseline.was_unsupported(key_of(result)):
+                yield failure("lost", result, f"is unsupported now, and was not before: {said}")
+            elif not any(group.names(result.case, result.dtype, said) for group in self.baseline.groups):
+                nameless.setdefault(said, []).append(result)
+        for said, results in nameless.items():
+            sentence = (
+                f"{counted(len(results), 'result')}, such as {_some(results)}; --update-baseline proposes a group"
+            )
+            yield Finding("in no group", "fails", said, None, sentence)
+
+    def _graded_now(self) -> Generator[Finding]:
+        """Find results that were unsupported and are right now: by groups that claim otherwise, or else one by one."""
+        right = [result for result in self._seen if result.status in RIGHT and self._was_unsupported(result)]
+        claimed: set[Key] = set()
+        for group in self.baseline.groups:
+            if group.is_claim and (of_group := _named(group, right)):
+                claimed |= {key_of(result) for result in of_group}
+                no_longer = f"{len(of_group)} of {group.count} are no longer unsupported"
+                sentence = f"{no_longer}, such as {_some(of_group)}; {_TAKE_IN}"
+                yield Finding("graded now", self.better, group.title, None, sentence)
+        for result in right:
+            if key_of(result) not in claimed:
+                sentence = f"was unsupported and {_ends(result)} now; {_TAKE_IN}"
+                yield Finding("graded now", self.better, *key_of(result), sentence)
+
+    def _other_counts(self) -> Generator[Finding]:
+        """Find the groups that cover more or fewer results than they say, where no other finding says why."""
+        gone = len(self._gone)
+        # Results of a case that was revised since may have joined a group or left it.
+        revised = sum(
+            result.case.id in self.baseline.cases and not self._is_known(result) for result in self.report.results
+        )
+        for group in self.baseline.groups:
+            now = len(_named(group, self._seen))
+            if now <= group.count <= now + revised:
+                continue
+            sentence = f"covers {counted(now, 'result')}, not {group.count}"
+            if now < group.count and gone:
+                sentence += f" ({counted(gone, 'case')} that the baseline knows left the suite)"
+            weight = self.better if now < group.count and not group.is_claim and not gone else "fails"
+            yield Finding("another count", weight, group.title, None, f"{sentence}; {_TAKE_IN if now else 'remove it'}")
+
+    def _entries_without_result(self) -> Generator[Finding]:
+        """Find the entries that no run of the present suite can meet."""
+        dtypes = {result.case.id: result.case.runs for result in self.report.results}
+        for entry in self.baseline.entries:
+            if entry.case not in self.suite_ids:
+                reason = self.retired.get(entry.case)
+                sentence = f"is listed, but there is no such case{f' (retired: {reason})' if reason else ''}: remove it"
+            elif entry.dtype not in dtypes.get(entry.case, (entry.dtype,)):
+                sentence = "is listed, but the case is not offered in this dtype: remove it"
+            else:
+                continue
+            yield Finding("vanished", "fails", *entry.key, sentence)
+
+    def _capabilities(self) -> Generator[Finding]:
+        """Compare the operations and dtypes that are offered."""
+        now, before = self.report.declaration, self.baseline
+        for what, offered, known in (
+            ("operation", {*now.operations}, {*before.operations}),
+            ("dtype", {*now.dtypes}, {*before.dtypes}),
+        ):
+            for name in sorted(known - offered):
+                yield Finding("lost", "fails", name, None, f"the {what} was offered before and is not offered now")
+            for name in sorted(offered - known):
+                sentence = f"the {what} is offered now: take it into the baseline with --update-baseline"
+                yield Finding("offered now", self.better, name, None, sentence)
+
+    def _conventions(self) -> Iterator[Finding]:
+        """Find the conventions that differ from the baseline: another choice can excuse a wrong result."""
+        changes: dict[tuple[str, str, str], list[str]] = {}
+        declared = (self.baseline.conventions, self.report.conventions)
+        for operation in sorted({*self.report.declaration.operations} & {*self.baseline.operations}):
+            before, now = (convention_rules.resolve(choices, operation) for choices in declared)
+            for name, choice in now.items():
+                if before.get(name) != choice:
+                    changes.setdefault((name, before.get(name, "unknown"), choice), []).append(operation)
+        found = [
+            (name, f"was {before} and is {now} for {', '.join(operations)}")
+            for (name, before, now), operations in changes.items()
+        ]
+        was, stands = map(convention_rules.conditional, declared)
+        for key in sorted(was.keys() | stands.keys()):
+            before, now = (choices.get(key, "not declared") for choices in (was, stands))
+            if before != now:
+                found.append((key, f"was {before} and is {now}"))
+        for name, said in found:
+            sentence = f"{said}; if that is meant, --update-baseline"
+            yield Finding("conventions changed", "fails", name, None, sentence)
+
+    def _fewer_graded(self) -> Generator[Finding]:
+        # New cases do not make up for lost ones.
+        known = [result for result in self.report.results if result.case.id in self.baseline.cases]
+        # A result that was wrong when the baseline was written, and is right where nothing can be graded, is no loss.
+        improved = sum(result.status == "ungraded" and key_of(result) in self.baseline.by_key for result in known)
+        now, before = graded(known) + improved, self.baseline.graded
+        if now < before:
+            sentence = (
+                f"{now} results were graded, but {before} when the baseline was written. Give the same --profile, "
+                "--select and --dtype as then; if fewer are meant, remove the baseline and write it anew with "
+                "--update-baseline."
+            )
+            yield Finding("fewer graded", "fails", "", None, sentence)
+
+    def _new_cases(self) -> Generator[Finding]:
+        """Name the cases that the baseline has not seen, and those that it has seen and that are gone."""
+        statuses: dict[str, list[Result]] = {}
+        for result in self.report.results:
+            if not self._is_known(result):
+                statuses.setdefault(result.case.id, []).append(result)
+        for case_id, results in statuses.items():
+            revised = f"revision {results[0].case.revision}, " if case_id in self.baseline.cases else ""
+            counts = Counter(result.status for result in results)
+            said = ", ".join(f"{status} ({count})" if len(counts) > 1 else status for status, count in counts.items())
+            yield Finding("new cases", "notes", case_id, None, f"{revised}{said}")
+        for case_id in self._gone:
+            sentence = self.retired.get(case_id, "is no longer in the suite")
+            yield Finding("retired", "notes", case_id, None, sentence)
+
+
+def _named(group: Group, results: Sequence[Result]) -> list[Result]:
+    """Return the results of a group: by message, the unsupported ones; by a claim, any."""
+    return [
+        result
+        for result in results
+        if (group.is_claim or result.status == "unsupported")
+        and group.names(result.case, result.dtype, said_of(result))
+    ]
+
+
+def _ends(result: Result) -> str:
+    return "passes" if result.status == "pass" else f"is {result.status}"
+
+
+def _some(results: Sequence[Result]) -> str:
+    """Return the names of the first results."""
+    return ", ".join(name_of(key_of(result)) for result in results[:_NAMED])
