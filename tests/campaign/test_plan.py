@@ -4,7 +4,7 @@ from itertools import islice
 
 from attnspec_draws.campaign import Kind, PartOutcome, Plan
 from attnspec_draws.campaign.plan import PART, VARIED, Part, plan_from_lines
-from attnspec_draws.campaign.running_tasks import _left
+from attnspec_draws.campaign.working import _left
 from attnspec_draws.generators import Limits
 
 OPERATION = "scaled_dot_product_attention"

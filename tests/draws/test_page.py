@@ -10,12 +10,12 @@ import pytest
 
 from attnspec.contract import OPERATIONS
 from attnspec_draws import Recipe, recipe_from_text
-from attnspec_draws.attention.operations import backward, causal, context, forward, heads, projecting, softmax, weights
+from attnspec_draws.attention.operations import backward, forward, projecting, softmax, without_inputs
 from attnspec_draws.attention.operations import merging_states as merging
-from attnspec_draws.attention.parts import exclusions, extents, heavy, quantizing, spoiling, tokens
+from attnspec_draws.attention.parts import exclusions, extents, quantizing, spoiling, tokens
 from attnspec_draws.drawing import case_of, drawable, drawn_of
-from attnspec_draws.generators import Limits, Stream, alike, changing, lengths, memory, misfitting, presenting, refusing
-from attnspec_draws.generators.beyond_float16 import _BEYOND_FLOAT16
+from attnspec_draws.generators import Limits, Stream, limits, memory, refusing, special_numbers
+from attnspec_draws.generators.drawn import _CHANGED
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.rotary.operations import frequencies, rotation, tables
 
@@ -47,12 +47,9 @@ FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_a
 SOFTMAX, ROTATION, TABLES_OF = "softmax", "apply_rotary", "rotary_tables"
 MODULES = (
     backward,
-    causal,
-    context,
     exclusions,
     extents,
     forward,
-    heads,
     merging,
     projecting,
     quantizing,
@@ -61,11 +58,10 @@ MODULES = (
     frequencies,
     rotation,
     tables,
-    weights,
-    alike,
-    lengths,
+    without_inputs,
+    special_numbers,
+    limits,
     memory,
-    presenting,
     refusing,
 )
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal", "far_below"}
@@ -121,7 +117,7 @@ SHARES = {
     "A mask, in 30 of 100": exclusions._MASKED,
     "of numbers in 45 of 100": exclusions._AS_NUMBERS,
     "a past in 18 of 100": extents._PAST,
-    "some inputs have another memory layout": presenting._PRESENTED,
+    "some inputs have another memory layout": memory._LAID_OUT,
     "whether tensors are quantized, in 10 of 100": quantizing._QUANTIZED,
     "whether each has a format of its own, in 20 of 100": quantizing._MIXED,
     "Stream `grad_logsumexp`: in 15 of 100": backward._WITH_GRAD_LOGSUMEXP,
@@ -137,11 +133,11 @@ SHARES = {
     "stream `one part`: in 5 of 100": memory._ONE_PART,
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
     "In 30 of 100 of these, by the stream `refused_twice`": refusing._TWICE,
-    "in 5 of 100 by the stream `heavy`": heavy._HEAVY,
-    "Stream `beyond_float16`: in 5 of 100": _BEYOND_FLOAT16,
-    "are the same in 8 of 100 by the stream `alike NAME`": alike._ALIKE,
-    "Stream `changed_argument`: in 16 of 100": changing._CHANGED,
-    "Stream `misfit`: in 3 of 100": misfitting._MISFIT,
+    "in 5 of 100 by the stream `heavy`": tokens._HEAVY,
+    "Stream `beyond_float16`: in 5 of 100": special_numbers._BEYOND_FLOAT16,
+    "are the same in 8 of 100 by the stream `alike NAME`": special_numbers._ALIKE,
+    "Stream `changed_argument`: in 16 of 100": _CHANGED,
+    "Stream `misfit`: in 3 of 100": refusing._MISFIT,
     "pairs are heavy in 10 of 100": rotation._HEAVY,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
@@ -154,18 +150,18 @@ SHARES = {
     "Stream `spoilt`: in 6 of 100": merging._SPOILT,
     "in 50 of 100 by the stream `opposite`": merging._OPPOSITE,
     "Stream `nearly largest`: in 6 of 100": merging._NEARLY_LARGEST,
-    "Stream `empty`: in 4 of 100 there are no keys": causal._EMPTY,
+    "Stream `empty`: in 4 of 100 there are no keys": without_inputs._EMPTY,
     "Stream `nearly largest`: in 8 of 100": softmax._NEARLY_LARGEST,
     "Stream `standing`: in 8 of 100": rotation._STANDING,
     "Then in 50 of 100 the first of them": rotation._SPOILT,
     "Stream `turned inside`: in 12 of 100": tables._TURNED,
     "begin alike in 30 of 100 by the stream `prefix`": tokens._PREFIXED,
-    "In 25 of 100, where the recipe states no keys": causal._SQUARE,
-    "Stream `additive`: true in 50 of 100": causal._ADDITIVE,
+    "In 25 of 100, where the recipe states no keys": without_inputs._SQUARE,
+    "Stream `additive`: true in 50 of 100": without_inputs._ADDITIVE,
     "Stream `unused`: in 25 of 100, one more": frequencies._UNUSED,
-    "In 15 of 100, if the recipe states neither": context._ALIKE,
-    "Stream `scale`: whether there is one, in 40 of 100": context._SCALED,
-    "Stream `spoilt`: in 20 of 100": heads._SPOILT,
+    "In 15 of 100, if the recipe states neither": softmax._ALIKE,
+    "Stream `scale`: whether there is one, in 40 of 100": softmax._SCALED,
+    "Stream `spoilt`: in 20 of 100": projecting._SPOILT,
     "In 40 of 100 features stay untouched": rotation._PARTIAL,
     "Stream `spoilt`: in 8 of 100": rotation._NONFINITE,
     "have those of the first, in 30 of 100": tables._ALIKE,

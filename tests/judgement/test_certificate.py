@@ -9,7 +9,7 @@ from attnspec.validation.one_case import run_of
 from attnspec_draws import Recipe, draw, recipe_from_text
 from attnspec_draws.generators import Limits
 from attnspec_draws.judge.certificate import DRAWS, certificate, certify
-from attnspec_draws.judge.telling_apart import (
+from attnspec_draws.judge.distinguishing import (
     ASIDE,
     DISTINGUISHED,
     NO_ANSWER,

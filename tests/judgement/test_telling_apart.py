@@ -14,7 +14,7 @@ from attnspec_draws import Recipe, draw
 from attnspec_draws.generators import Limits
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.trivial_answers import TrivialAnswer
-from attnspec_draws.judge.telling_apart import (
+from attnspec_draws.judge.distinguishing import (
     ASIDE,
     DISTINGUISHED,
     NO_ANSWER,

@@ -22,7 +22,7 @@ from attnspec_draws.generators import REFUSED, Drawn, Limits
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.judge.certificate import DRAWS, certificate
 from attnspec_draws.judge.own_inputs import passing_trivial_answers
-from attnspec_draws.judge.telling_apart import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
+from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.generators.trivial_answers import TrivialAnswer
-    from attnspec_draws.judge.telling_apart import DrawReported
+    from attnspec_draws.judge.distinguishing import DrawReported
 
 FORWARD = "scaled_dot_product_attention"
 DTYPES = ("float32", "bfloat16")

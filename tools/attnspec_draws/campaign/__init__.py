@@ -4,8 +4,7 @@ from attnspec_draws.campaign.executors import open_executor
 from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem, deadly, evidence_of, explained
 from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally, tallied
 from attnspec_draws.campaign.plan import Kind, Part, Plan, Sought
-from attnspec_draws.campaign.running_tasks import run_campaign
-from attnspec_draws.campaign.working import planned, planned_apart, planned_as_declared, shrunk_failure
+from attnspec_draws.campaign.working import planned, planned_apart, planned_as_declared, run_campaign, shrunk_failure
 
 __all__ = [
     "DrawOutcome",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attnspec_draws.campaign import Kind, PartOutcome, Plan, Sought
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.keeping import Kept
-    from attnspec_draws.commands.campaign_asked import Asked
     from attnspec_draws.commands.campaign_progress import Drawing
+    from attnspec_draws.commands.campaign_request import Asked
 
 _DEFAULT_SEED = "1"
 
@@ -88,11 +88,10 @@ def campaign(
     import tempfile
 
     from attnspec_draws.campaign import open_executor
-    from attnspec_draws.campaign.keeping import Kept
-    from attnspec_draws.campaign.sources import digests
-    from attnspec_draws.commands.campaign_asked import asked_for
+    from attnspec_draws.campaign.keeping import Kept, digests
     from attnspec_draws.commands.campaign_files import check_files
     from attnspec_draws.commands.campaign_progress import doing
+    from attnspec_draws.commands.campaign_request import asked_for
 
     if (target.python is None) == (target.command is None):
         raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
@@ -133,8 +132,13 @@ def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
     from attnspec_draws.campaign import tallied
     from attnspec_draws.commands.campaign_files import write_coverage, write_recipes
     from attnspec_draws.commands.campaign_progress import Drawing, doing
-    from attnspec_draws.commands.campaign_summary import failures_found, tell_failures
-    from attnspec_draws.commands.campaign_tally import tell_failures_as_they_are, tell_tally, ungraded_sentence
+    from attnspec_draws.commands.campaign_summary import (
+        failures_found,
+        tell_failures,
+        tell_failures_as_they_are,
+        tell_tally,
+        ungraded_sentence,
+    )
 
     asked, workers, kept, cases, minutes = hunt
     shown = str(asked.about["target"])
@@ -172,7 +176,7 @@ def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
 def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
     from attnspec_draws.campaign import Plan, planned
-    from attnspec_draws.campaign.losing import WorkerLostError
+    from attnspec_draws.campaign.workers import WorkerLostError
     from attnspec_draws.commands.campaign_summary import once
 
     if kept.plan is not None:
@@ -189,7 +193,7 @@ def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
 def _planned_apart(workers: Executor, task: Task, sought: Sought) -> tuple[Kind, ...]:
     """Find what a target offers that ends its process now and then."""
     from attnspec_draws.campaign import planned_apart
-    from attnspec_draws.campaign.losing import WorkerLostError
+    from attnspec_draws.campaign.workers import WorkerLostError
     from attnspec_draws.commands.campaign_summary import once
 
     try:

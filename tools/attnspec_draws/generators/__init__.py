@@ -3,27 +3,36 @@
 This room holds what all families draw with; what is drawn, and how often, is in the rooms of each family.
 """
 
-from attnspec_draws.generators.alike import ALIKE, make_alike
-from attnspec_draws.generators.beyond_float16 import BEYOND_FLOAT16, Resized, beyond_float16
-from attnspec_draws.generators.case_generator import CaseGenerator
-from attnspec_draws.generators.changing import CHANGED, argument_to_change, other_value
-from attnspec_draws.generators.drawn import Drawn
-from attnspec_draws.generators.lengths import as_stated, lengthened
-from attnspec_draws.generators.limits import FEWEST, NO_AXES, Limits
-from attnspec_draws.generators.memory import ONE_ARRAY, ONE_PART, share_memory
-from attnspec_draws.generators.misfitting import Misfit, of_another_value
-from attnspec_draws.generators.numbers import coarse, full_width, whole_numbers
-from attnspec_draws.generators.presenting import draw_memory_order
-from attnspec_draws.generators.refusing import REFUSED, TWICE, Refusals, malformed
-from attnspec_draws.generators.spoiling_one import HOLDING, spoil_one
-from attnspec_draws.generators.words import REVERSED, Stream, Words
+from attnspec_draws.generators.drawn import CHANGED, Drawn, argument_to_change, other_value, those
+from attnspec_draws.generators.limits import FEWEST, NO_AXES, Limits, as_stated, draw_axes
+from attnspec_draws.generators.memory import (
+    MEMORY_ORDER,
+    ONE_ARRAY,
+    ONE_PART,
+    draw_memory_order,
+    laid_out,
+    share_memory,
+)
+from attnspec_draws.generators.random_cases import CaseGenerator
+from attnspec_draws.generators.refusing import REFUSED, TWICE, Misfit, Refusals, malformed, of_another_value
+from attnspec_draws.generators.special_numbers import (
+    ALIKE,
+    BEYOND_FLOAT16,
+    NOT_FINITE,
+    Resized,
+    beyond_float16,
+    make_alike,
+    spoil_one,
+)
+from attnspec_draws.generators.words import REVERSED, Stream, Words, coarse, coarse_or_wide, full_width, whole_numbers
 
 __all__ = [
     "ALIKE",
     "BEYOND_FLOAT16",
     "CHANGED",
     "FEWEST",
-    "HOLDING",
+    "MEMORY_ORDER",
+    "NOT_FINITE",
     "NO_AXES",
     "ONE_ARRAY",
     "ONE_PART",
@@ -42,14 +51,17 @@ __all__ = [
     "as_stated",
     "beyond_float16",
     "coarse",
+    "coarse_or_wide",
+    "draw_axes",
     "draw_memory_order",
     "full_width",
-    "lengthened",
+    "laid_out",
     "make_alike",
     "malformed",
     "of_another_value",
     "other_value",
     "share_memory",
     "spoil_one",
+    "those",
     "whole_numbers",
 ]

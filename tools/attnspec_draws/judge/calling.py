@@ -13,10 +13,9 @@ from attnspec.validation import measured_of
 from attnspec_draws import draw
 from attnspec_draws.generators import REVERSED
 from attnspec_draws.judge.certificate import certificate
+from attnspec_draws.judge.distinguishing import answering_of, distinguish, recognised
 from attnspec_draws.judge.questions import requested_again, smaller
-from attnspec_draws.judge.recognising import recognised
 from attnspec_draws.judge.tally import Tally, tally_of
-from attnspec_draws.judge.telling_apart import answering_of, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from attnspec_draws import Recipe
     from attnspec_draws.judge.candidate import Conditions
     from attnspec_draws.judge.certificate import Certificate
+    from attnspec_draws.judge.distinguishing import DrawReported
     from attnspec_draws.judge.questions import Question
-    from attnspec_draws.judge.telling_apart import DrawReported
 
 VARIANTS = (0, 1, REVERSED)
 """Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""

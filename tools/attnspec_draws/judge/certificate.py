@@ -10,7 +10,7 @@ from attnspec.validation.one_case import run_of
 from attnspec_draws import draw
 from attnspec_draws.generators import REFUSED
 from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.judge.telling_apart import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
+from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws import Recipe
-    from attnspec_draws.judge.telling_apart import DrawReported
+    from attnspec_draws.judge.distinguishing import DrawReported
 
 DRAWS = 64
 """Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""

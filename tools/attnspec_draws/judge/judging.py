@@ -27,8 +27,8 @@ from attnspec_draws.judge.candidate import (
 from attnspec_draws.judge.own_inputs import tried
 from attnspec_draws.judge.own_modules import load_own_modules
 from attnspec_draws.judge.questions import questions
-from attnspec_draws.judge.sampling import sampled
 from attnspec_draws.judge.shapes import read_shapes, shapes_from
+from attnspec_draws.judge.tally import sampled
 from attnspec_draws.judge.verdict import Judgement, judgement_of, not_loaded
 
 if TYPE_CHECKING:

@@ -14,15 +14,14 @@ from attnspec.contract.dtypes import REFERENCE_DTYPE, is_float, rounded_to
 from attnspec.grading.reference_answers import reference_outputs
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.trivial_answers import Answered
-from attnspec_draws.judge.own_checks import KINDS
+from attnspec_draws.judge.shapes import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.judge.own_checks import OwnCheck
-    from attnspec_draws.judge.shapes import Shape
+    from attnspec_draws.judge.shapes import OwnCheck, Shape
 
 _SEED = 0
 """Any seed does: which trivial answers a rule lets pass hangs on the spread of the numbers alone."""

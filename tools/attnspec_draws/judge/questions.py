@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec_draws import Recipe, drawn_of
 from attnspec_draws.generators import Words
 from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.judge.seeds import seed_of
 from attnspec_draws.judge.shapes import limits_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from attnspec_draws.judge.shapes import Shape
+
 
 Where = Literal["at", "beside", "smaller"]
 
@@ -85,3 +86,12 @@ def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, 
     length = stream.one_of(long)
     other = stream.one_of((length - 1, length + 1, length - 3, length // 2 + 1))
     return {axis: other if own == length else own for axis, own in extents.items()}
+
+
+_DIGITS = 16
+"""Hexadecimal digits of a seed: 64 bits, as many as the generator has."""
+
+
+def seed_of(word: str, *about: object) -> str:
+    """Return the seed of something drawn, by the seed of the whole judgement and texts without a line end."""
+    return hashlib.sha256("\n".join((word, *map(str, about))).encode()).hexdigest()[:_DIGITS]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.candidate import Conditions
     from attnspec_draws.judge.certificate import Certificate
     from attnspec_draws.judge.own_inputs import OwnCheckFound
-    from attnspec_draws.judge.sampling import Sampled
+    from attnspec_draws.judge.tally import Sampled
 
 Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
 

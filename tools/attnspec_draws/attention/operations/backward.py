@@ -19,7 +19,7 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.generators import FEWEST, Drawn, coarse, draw_memory_order, full_width, share_memory
+from attnspec_draws.generators import FEWEST, MEMORY_ORDER, Drawn, coarse, draw_memory_order, full_width, share_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     return Drawn(
         inputs=inputs,
         attributes=drawn.attributes,
-        features=(*drawn.features, *beside, *in_memory, *spoilt, *(("presentation",) if memory_order else ())),
+        features=(*drawn.features, *beside, *in_memory, *spoilt, *((MEMORY_ORDER,) if memory_order else ())),
         extents={axis: length for axis, length in drawn.extents.as_limits().items() if axis != "past"},
         clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
         conventions=tuple(sorted(conventions)),

@@ -14,7 +14,6 @@ from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec_draws.attention.parts.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
 from attnspec_draws.attention.parts.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec_draws.attention.parts.extents import draw_extents
-from attnspec_draws.attention.parts.heavy import make_heavy
 from attnspec_draws.attention.parts.large import draw_large
 from attnspec_draws.attention.parts.quantizing import clauses_of_quantized, quantize
 from attnspec_draws.attention.parts.spoiling import (
@@ -25,8 +24,8 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, share_prefix
-from attnspec_draws.generators import Drawn, coarse, draw_memory_order, make_alike, share_memory
+from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, make_heavy, share_prefix
+from attnspec_draws.generators import MEMORY_ORDER, Drawn, coarse, draw_memory_order, make_alike, share_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,7 +117,7 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         "masked_nonfinite": bool(spoilt),
         "nonfinite_input": bool(spoilt),
     }
-    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *(("presentation",) if memory_order else ()))
+    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *((MEMORY_ORDER,) if memory_order else ()))
     clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
     clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
     clauses += ["memory_layout"] if memory_order else []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_draws.generators import HOLDING, whole_numbers
+from attnspec_draws.generators import NOT_FINITE, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def spoil(
     """
     stream = words.of("spoilt")
     excluded, attended = stream.percent(_WHERE_NONE_MAY_LOOK), stream.percent(_WHERE_SOME_MAY)
-    number, spoilt = stream.one_of(HOLDING), stream.weighted({"key": 1, "value": 2, "both": 2})
+    number, spoilt = stream.one_of(NOT_FINITE), stream.weighted({"key": 1, "value": 2, "both": 2})
     names = ("key", "value") if spoilt == "both" else (spoilt,)
     if excluded and limits.allow(EXCLUDED):
         grouped = (extents.batch, extents.shared, extents.group * extents.queries, extents.columns)
@@ -85,7 +85,7 @@ def spoil_padding(
 ) -> tuple[str, ...]:
     """Put NaN or infinity into rows, in inputs `names`, of queries that do not count; or do nothing."""
     stream = words.of("spoilt padding")
-    spoils, number = stream.percent(_IN_PADDING), stream.one_of(HOLDING)
+    spoils, number = stream.percent(_IN_PADDING), stream.one_of(NOT_FINITE)
     if not spoils or keys.padding is None or not keys.padding.any() or not limits.allow(PADDED):
         return ()
     for name in names:

@@ -1,8 +1,7 @@
 """Case generators of rotary positions: what a drawn case of each operation may have, and how often."""
 
-from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, CaseGenerator, Refusals, Resized
-from attnspec_draws.rotary.operations.frequencies import draw_frequencies
-from attnspec_draws.rotary.operations.rotary_misfits import MISFITS
+from attnspec_draws.generators import ALIKE, MEMORY_ORDER, ONE_ARRAY, ONE_PART, CaseGenerator, Refusals, Resized
+from attnspec_draws.rotary.operations.frequencies import MISFITS, draw_frequencies
 from attnspec_draws.rotary.operations.rotation import HEAVY, NONFINITE, PARTIAL, STANDING, draw_rotation
 from attnspec_draws.rotary.operations.tables import TURNED, draw_tables
 
@@ -16,7 +15,7 @@ CASE_GENERATORS = {
         frozenset(
             (
                 *("full_width", "quarter_turns", HEAVY, PARTIAL, NONFINITE, STANDING, ALIKE, ONE_ARRAY, ONE_PART),
-                "presentation",
+                MEMORY_ORDER,
             )
         ),
         {
@@ -30,7 +29,7 @@ CASE_GENERATORS = {
     "rotary_frequencies": CaseGenerator(draw_frequencies, frozenset(), misfits=MISFITS["rotary_frequencies"]),
     "rotary_tables": CaseGenerator(
         draw_tables,
-        frozenset(("full_width", TURNED, "presentation")),
+        frozenset(("full_width", TURNED, MEMORY_ORDER)),
         {"position_ids": _RANK, "inverse_frequencies": _RANK},
     ),
 }

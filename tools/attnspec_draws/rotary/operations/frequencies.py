@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from attnspec_draws.generators import Drawn, as_stated, lengthened, whole_numbers
+from attnspec_draws.generators import Drawn, Misfit, as_stated, draw_axes, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec_draws.generators import Limits, Stream, Words
 
+
 _SHORT = 12
-_LONG = {"pairs": 1}
 
 _SCALINGS = {
     None: 2,
@@ -85,7 +85,7 @@ _HELD = frozenset(("theta", "beta_fast", "beta_slow"))
 
 def draw_frequencies(words: Words, limits: Limits) -> Drawn:
     """Draw a case of rotary frequencies."""
-    extents = _extents(words.of("extents"), limits)
+    extents = as_stated(draw_axes(words.of("extents"), ("pairs",), {"pairs": 1}, limits, short=_SHORT), limits)
     pairs = extents["pairs"]
     values = _values(words, pairs)
     scaling = words.of("scaling").weighted(_SCALINGS)
@@ -109,11 +109,6 @@ def _refused_without(scaling: str | None) -> tuple[str, ...]:
     """Return what it is refused to leave away; models of longrope derive the factor from their longest text."""
     needed = _NEEDED.get(scaling, ())
     return tuple(name for name in needed if name != "factor") if scaling == "longrope" else needed
-
-
-def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = lengthened(stream, {"pairs": stream.between(1, _SHORT)}, _LONG, limits)
-    return as_stated(lengths, limits, lambda found: found["pairs"])
 
 
 def _values(words: Words, pairs: int) -> dict[str, Any]:
@@ -200,3 +195,59 @@ def _clauses(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     used = {*_NEEDED.get(scaling, ()), *_USED.get(scaling, ()), "scaling", "theta"}
     parameters = () if used.issuperset(attributes) else ("parameters",)
     return (*of_scaling, "theta", f"attention_factor.{factor}", *parameters)
+
+
+_PAIRINGS = ("", "HALF", "halves", "neox")
+_UNKNOWN_SCALINGS = ("", "YARN", "ntk", "su")
+"""Names of a pairing and a scaling elsewhere, and names of none."""
+
+
+def _unknown(argument: str, clause: str, values: tuple[str, ...]) -> Misfit:
+    """Return words that are none of those that an argument may be, whether it is stated or not."""
+    return Misfit(argument, clause, lambda _: values)
+
+
+def _widths(drawn: Drawn) -> list[int]:
+    width = drawn.attributes["width"]
+    return [width + 1, width - 1, 0, -width]
+
+
+def _not_above_zero(argument: str) -> Misfit:
+    def values(drawn: Drawn) -> list[float]:
+        return [0.0, -drawn.attributes[argument]] if argument in drawn.attributes else []
+
+    return Misfit(argument, "rotary_frequencies.rejects.range", values)
+
+
+def _lists(argument: str) -> Misfit:
+    """Return lists of factors with one element more, and with one fewer."""
+
+    def values(drawn: Drawn) -> list[Any]:
+        factors = drawn.attributes.get(argument)
+        return [] if factors is None else [[*factors, factors[-1]], factors[:-1]]
+
+    return Misfit(argument, "rotary_frequencies.rejects.factor_lists", values)
+
+
+def _high_factors(drawn: Drawn) -> list[float]:
+    low = drawn.attributes.get("low_frequency_factor")
+    return [] if low is None or "high_frequency_factor" not in drawn.attributes else [low, low / 2]
+
+
+def _proportions(drawn: Drawn) -> list[float]:
+    return [-0.125, 1.125] if "proportion" in drawn.attributes else []
+
+
+MISFITS: Mapping[str, tuple[Misfit, ...]] = {
+    "apply_rotary": (_unknown("pairing", "apply_rotary.rejects.pairing", _PAIRINGS),),
+    "rotary_frequencies": (
+        Misfit("width", "rotary_frequencies.rejects.width", _widths),
+        _unknown("scaling", "rotary_frequencies.rejects.scaling", _UNKNOWN_SCALINGS),
+        _not_above_zero("theta"),
+        _not_above_zero("factor"),
+        Misfit("high_frequency_factor", "rotary_frequencies.rejects.range", _high_factors),
+        Misfit("proportion", "rotary_frequencies.rejects.range", _proportions),
+        _lists("short_factors"),
+        _lists("long_factors"),
+    ),
+}

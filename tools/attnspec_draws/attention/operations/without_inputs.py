@@ -1,16 +1,18 @@
-"""Drawn cases of causal masks: any lengths, any position of the first query, truth values and numbers."""
+"""Case generators of what has no inputs: causal masks, and random weights that are graded by their properties."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec_draws.generators import Drawn, as_stated, lengthened
+from attnspec.base.errors import UsageError
+from attnspec.families.attention.weight_initialisation import FEWEST_ELEMENTS
+from attnspec_draws.generators import Drawn, as_stated, draw_axes
 
 if TYPE_CHECKING:
     from attnspec_draws.generators import Limits, Stream, Words
 
+
 _SHORT = 8
-_AXES = ("queries", "keys")
 _LONG = {"queries": 1, "keys": 1}
 
 _SQUARE = 25
@@ -29,14 +31,14 @@ _ADDITIVE = 50
 def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
     """Draw a case of a causal mask."""
     stream = words.of("extents")
-    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
+    lengths = draw_axes(stream, ("queries", "keys"), _LONG, limits, short=_SHORT)
     is_square = stream.percent(_SQUARE) and "keys" not in limits.extents
     if is_square or not limits.allow("key_length"):
         is_square = True
         extents = as_stated({"queries": lengths["queries"]}, limits, lambda found: found["queries"] ** 2)
         extents["keys"] = extents["queries"]
     else:
-        extents = as_stated(lengths, limits, lambda found: found["queries"] * found["keys"])
+        extents = as_stated(lengths, limits)
     if words.of("empty").percent(_EMPTY) and not is_square and "keys" not in limits.extents:
         extents["keys"] = 0
     queries, keys = extents["queries"], extents["keys"]
@@ -64,3 +66,44 @@ def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
 def _offset(stream: Stream, queries: int, keys: int) -> int | None:
     kind, any_position = stream.weighted(_OFFSETS), stream.between(-queries, keys)
     return {None: None, "zero": 0, "last": keys - queries, "any": any_position}[kind]
+
+
+_MOST_ROWS, _LARGEST_SEED = 4_096, 2**31 - 2
+_SEEDS = {"zero": 1, "any": 7}
+"""Seeds, with weights: those that every generator takes, of 31 binary digits at most."""
+
+_CLAUSES = ("shape", "mean", "standard_deviation", "distribution", "tails", "seed")
+
+
+def draw_weights(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of random weights, of no fewer elements than its properties are graded on.
+
+    Limits with fewer elements are exceeded; `UsageError` where stated rows and columns make it too small.
+    """
+    stream = words.of("fans")
+    drawn_rows = stream.of_any_size(1, _MOST_ROWS)
+    rows = limits.stated.get("fan_in", drawn_rows)
+    fewest = -(-FEWEST_ELEMENTS // max(rows, 1))
+    drawn_columns = stream.of_any_size(fewest, max(limits.elements // max(rows, 1), fewest))
+    stream = words.of("seed")
+    kind, any_seed = stream.weighted(_SEEDS), stream.of_any_size(1, _LARGEST_SEED + 1) - 1
+    attributes: dict[str, Any] = {
+        "fan_in": rows,
+        "fan_out": drawn_columns,
+        "seed": 0 if kind == "zero" else any_seed,
+        **limits.stated,
+    }
+    if attributes["fan_in"] * attributes["fan_out"] < FEWEST_ELEMENTS:
+        raise UsageError(
+            f"Weights are graded by properties of {FEWEST_ELEMENTS} elements and more, and these are "
+            f"{attributes['fan_in']} by {attributes['fan_out']}: state more rows or columns."
+        )
+    return Drawn(
+        inputs={},
+        attributes=attributes,
+        features=(),
+        extents={},
+        clauses=tuple(f"glorot_normal.{name}" for name in _CLAUSES),
+        properties={"distribution": "normal", "fan_in": attributes["fan_in"], "fan_out": attributes["fan_out"]},
+        others={"seed": attributes["seed"] + 1},
+    )
