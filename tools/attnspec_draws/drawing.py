@@ -16,20 +16,12 @@ from attnspec.contract.conventions import CHOICES, settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed
 from attnspec.grading.reference_answers import reference_outputs, reference_refusal
-from attnspec_draws.generators import (
-    BEYOND_FLOAT16,
-    CHANGED,
-    ONE_ARRAY,
-    REFUSED,
-    TWICE,
-    Words,
-    argument_to_change,
-    beyond_float16,
-    malformed,
-    of_another_value,
-    other_value,
-)
+from attnspec_draws.generators.drawn import CHANGED, argument_to_change, other_value
+from attnspec_draws.generators.memory import ONE_ARRAY
 from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.refusing import REFUSED, TWICE, malformed, of_another_value
+from attnspec_draws.generators.special_numbers import BEYOND_FLOAT16, beyond_float16
+from attnspec_draws.generators.words import Words
 from attnspec_draws.seed_text import recipe_from_text
 
 if TYPE_CHECKING:
@@ -37,7 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import CaseGenerator, Drawn
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.random_cases import CaseGenerator
     from attnspec_draws.seed_text import Recipe
 
 PROFILE = "draws"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -94,8 +94,8 @@ def is_recipe(text: str) -> bool:
 
 def recipe_from_text(text: str) -> Recipe:
     """Read the text of a draw; `UsageError`, which quotes it and says what is wrong, where it is none."""
-    place, *words = text.removeprefix(PREFIX).split(":")
-    operation, *numbers = place.split("/")
+    head, *words = text.removeprefix(PREFIX).split(":")
+    operation, *numbers = head.split("/")
     if not is_recipe(text) or len(numbers) != 2 or not _SEED.fullmatch(numbers[0]) or not _NUMBER.fullmatch(numbers[1]):
         raise UsageError(f"{text!r} names no draw: write {_FORM}.")
     if operation not in OPERATIONS:

@@ -251,7 +251,7 @@ _ATTENTION = _OUTPUT.listed(
     ("first_key_dropped", "attention to all keys but the first one", _without_first_key),
     (
         "heads_tiled",
-        "attention to the keys of head h % Hkv in place of h // group",
+        "attention to the keys of head h % Hkv instead of h // group",
         lambda call: _BOTH.answer(call, **_with_heads_tiled(call)),
     ),
     ("values_of_another_head", "the values of the head before, weighed by the right keys", _of_next_head),
@@ -287,11 +287,11 @@ _BACKWARD_PASS = _GRADIENTS.listed(
     ("exchanged", "the gradient of the keys for that of the queries, and the other way round", _exchanged),
     (
         "mean_over_group",
-        "gradients averaged over a group of heads in place of summed",
+        "gradients averaged over a group of heads instead of summed",
         lambda call: {name: call.right[name] / max(_group(call), 1) for name in _OF_TOKENS.outputs},
     ),
     ("last_of_group", "gradients that the last head of a group alone asks for", _last_of_group),
-    ("heads_tiled", "gradients of head h % Hkv in place of h // group", _gradients_of_tiled_heads),
+    ("heads_tiled", "gradients of head h % Hkv instead of h // group", _gradients_of_tiled_heads),
     ("no_mask", "gradients without the mask", _GRADIENTS.without("mask")),
     ("not_causal", "gradients of attention that looks ahead", _GRADIENTS.without("is_causal")),
     ("no_window", "gradients without the window", _GRADIENTS.without("window")),

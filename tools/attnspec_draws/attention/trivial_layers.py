@@ -132,9 +132,9 @@ TRIVIAL_LAYERS = {
         ("unchanged", "its input", lambda call: {"output": call.inputs["x"]}),
         ("uniform", "equal weights", _uniform),
         ("largest_alone", "all weight on the largest number", _largest_alone),
-        ("last_axis", "sums along the last axis, whatever is asked for", lambda call: _softmax(call.inputs, -1)),
-        ("first_axis", "sums along the first axis, whatever is asked for", lambda call: _softmax(call.inputs, 0)),
-        ("whole_array", "a sum over the whole array, whatever is asked for", lambda call: _softmax(call.inputs, None)),
+        ("last_axis", "sums along the last axis, whatever is requested", lambda call: _softmax(call.inputs, -1)),
+        ("first_axis", "sums along the first axis, whatever is requested", lambda call: _softmax(call.inputs, 0)),
+        ("whole_array", "a sum over the whole array, whatever is requested", lambda call: _softmax(call.inputs, None)),
         ("exponentials_alone", "exponentials that are not divided by their sum", _exponentials_alone),
         ("base_2", "powers of 2", lambda call: _softmax({"x": call.inputs["x"] * math.log(2)}, _axis(call))),
         (
@@ -199,7 +199,7 @@ TRIVIAL_LAYERS = {
         "the heads of the call before",
         (
             "reshaped",
-            "heads of numbers that lie side by side, whose token they are not asked",
+            "heads of numbers that lie side by side, whatever their token",
             lambda call: {"output": call.inputs["x"].reshape(_split_shape(call))},
         ),
         ("interleaved", "every so many features in one head", _interleaved_in_heads),

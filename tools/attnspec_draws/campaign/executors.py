@@ -40,13 +40,13 @@ class Executor(Protocol):
 
 def open_executor(text: str) -> Executor:
     """Open ``local:N``, or ``dask:`` and a scheduler's address; `UsageError` for another or an unreachable one."""
-    kind, _, place = text.partition(":")
-    if kind == "local" and place.isdecimal() and 1 <= int(place) <= 256:
+    kind, _, address = text.partition(":")
+    if kind == "local" and address.isdecimal() and 1 <= int(address) <= 256:
         from attnspec_draws.campaign.workers import LocalProcesses
 
-        return LocalProcesses(int(place))
-    if kind == "dask" and place:
-        return DaskCluster(place)
+        return LocalProcesses(int(address))
+    if kind == "dask" and address:
+        return DaskCluster(address)
     raise UsageError(f"--executor {text}: {_FORM}.")
 
 

@@ -56,7 +56,7 @@ def evidence_of(tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan) -
     for each in tally.wrong:
         operation, check = each.kind
         failed[operation] = failed.get(operation, 0) + 1
-        # One of those would end all that it is asked with, or take its time again.
+        # One of those would end all that is called with it, or take its time again.
         if each.status not in DEADLY:
             by_operation.setdefault(operation, {}).setdefault(check, []).append(each.recipe)
     return tuple(
@@ -116,7 +116,7 @@ def _in_turn(groups: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _others(operation: str, outcomes: Mapping[str, PartOutcome], plan: Plan) -> Iterator[str]:
-    """Give the draws of an operation that were asked and did not go wrong."""
+    """Give the draws of an operation that were called and did not go wrong."""
     for part in plan.parts_done(outcomes):
         if part.kind.operation != operation:
             continue

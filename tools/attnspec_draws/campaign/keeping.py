@@ -169,8 +169,8 @@ def _files(folder: Path, name: str) -> Iterator[Path]:
     """Give the files that a dotted name loads from a folder."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
-        place = folder.joinpath(*parts[:count])
-        yield from filter(Path.is_file, (place.parent / f"{place.name}.py", place / "__init__.py"))
+        path_of_part = folder.joinpath(*parts[:count])
+        yield from filter(Path.is_file, (path_of_part.parent / f"{path_of_part.name}.py", path_of_part / "__init__.py"))
 
 
 def _names(folder: Path, path: Path) -> Iterator[str]:

@@ -17,7 +17,7 @@ from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome
 from attnspec_draws.campaign.plan import Kind, numbers_done
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.drawing import case_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.shrinking import MOST
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _MOST_DEADLY = 60
 """Smaller draws that are tried of one that ends its process: each may take the start of another, or all its time."""
 
 _DEATHS = 20
-"""Draws that may end their process while it is found out what is offered; the others are not asked then."""
+"""Draws that may end their process while it is found out what is offered; the others are not called then."""
 
 _REPORTED = 200
 """Characters of a sentence that are kept of a draw."""
@@ -57,9 +57,9 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
     declaration = implementation.declaration
     operations = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
     if not operations:
-        asked = ", ".join(sought.operations) or "any operation of which cases can be drawn"
+        wanted = ", ".join(sought.operations) or "any operation of which cases can be drawn"
         reasons = (declaration.unfit[name] for name in sought.operations if name in declaration.unfit)
-        raise UsageError(" ".join((f"{declaration.name} does not offer {asked}.", *reasons)))
+        raise UsageError(" ".join((f"{declaration.name} does not offer {wanted}.", *reasons)))
     offered = [(operation, dtype) for operation in operations for dtype in declaration.dtypes_offered(operation)]
     drawn = [(operation, dtype) for operation, dtype in offered if not task.dtypes or dtype in task.dtypes]
     if not drawn:
@@ -73,14 +73,14 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
         without = sought.without | not_offered(declaration, resolved.of(operation))
         limits = Limits(dtype, without, **sought.sizes)
         if learning:
-            asking = _Offers(implementation, task)
-            limits = replace(limits, without=learned(operation, limits, asking, f"{sought.seed}-offers"))
+            offers = _Offers(implementation, task)
+            limits = replace(limits, without=learned(operation, limits, offers, f"{sought.seed}-offers"))
         kinds.append(Kind(operation, limits))
     return tuple(kinds)
 
 
 def planned_as_declared(task: Task, sought: Sought) -> tuple[Kind, ...]:
-    """Find what is to be drawn for a target that is asked nothing: all that it declares."""
+    """Find what is to be drawn for a target that is not called: all that it declares."""
     return planned(task, sought, learning=False)
 
 

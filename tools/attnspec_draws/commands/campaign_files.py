@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attnspec.cases import Case
-    from attnspec_draws.campaign import PartOutcome, Plan
     from attnspec_draws.campaign.executors import Executor
+    from attnspec_draws.campaign.outcome import PartOutcome
+    from attnspec_draws.campaign.plan import Plan
 
 
 def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None) -> None:
@@ -25,11 +26,11 @@ def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None
     from attnspec.base.replacing import check_replaceable
 
     named = {"--recipes": recipes, "--coverage": coverage, "--resume": resume}
-    places: dict[Path, str] = {}
+    options: dict[Path, str] = {}
     for option, path in named.items():
         if path is None:
             continue
-        other = places.setdefault(path.resolve(), option)
+        other = options.setdefault(path.resolve(), option)
         if other != option:
             raise UsageError(f"{other} and {option} name one file, {path}: name another one.")
         if option != "--resume":
@@ -113,7 +114,11 @@ def authored_cases(found: Sequence[FoundCase]) -> str:
         own = f"{PROFILE}/{each.case.operation}_{number}"
         valid = f"{own}_{COUNTERPART}"
         made.append(_call(own, each.case, each.command, valid))
-        made += [] if each.counterpart is None else [_call(valid, each.counterpart, f"The twin of {own}.", valid)]
+        made += (
+            []
+            if each.counterpart is None
+            else [_call(valid, each.counterpart, f"The valid counterpart of {own}.", valid)]
+        )
     body = "".join(made)
     forms = (
         ("AuthoredCase", "Rejects", "Source") if any(each.counterpart for each in found) else ("AuthoredCase", "Source")
@@ -166,4 +171,4 @@ def _others(case: Case) -> Iterator[tuple[str, object]]:
     if case.conventions:
         yield "conventions", case.conventions
     if case.memory_order:
-        yield "presentation", dict(case.memory_order)
+        yield "memory_order", dict(case.memory_order)

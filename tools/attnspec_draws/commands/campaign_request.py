@@ -1,4 +1,4 @@
-"""Words of ``attnspec campaign``: what is to be drawn, and of whom it is asked."""
+"""Words of ``attnspec campaign``: what is to be drawn, and of which target."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from attnspec.guard.task import Task
     from attnspec.targets.target import Target
-    from attnspec_draws.campaign import Sought
+    from attnspec_draws.campaign.plan import Sought
 
 _CALLED = {"operation": "bare_operation"}
 """Fields of a target that have another name in the files of campaigns."""
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """Campaign as the command states it; `about` are the words that set it apart, as its file keeps them."""
 
     sought: Sought
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     about: Mapping[str, Any]
 
 
-def asked_for(
+def request_of(
     target: Target,
     conventions: tuple[str, ...],
     seed: str,
@@ -35,12 +35,12 @@ def asked_for(
     dtypes: tuple[str, ...],
     elements: int | None,
     longest: int | None,
-) -> Asked:
+) -> Request:
     """Read the words of the command; `UsageError` where one of them means nothing."""
     from attnspec.targets.target import words
     from attnspec.validation import check_operation, check_request
     from attnspec_draws import words_of_draws
-    from attnspec_draws.campaign import Sought
+    from attnspec_draws.campaign.plan import Sought
 
     for operation in operations:
         check_operation(operation)
@@ -63,7 +63,7 @@ def asked_for(
         "conventions": list(conventions),
         **_about(target),
     }
-    return Asked(Sought(seed, operations, sizes, of_draws), task, about)
+    return Request(Sought(seed, operations, sizes, of_draws), task, about)
 
 
 def _about(target: Target) -> dict[str, Any]:

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from attnspec.guard.task import Task
-    from attnspec_draws.campaign import DrawOutcome, Evidence, FoundProblem, PartOutcome, Plan, Tally
     from attnspec_draws.campaign.executors import Executor
+    from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem
+    from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
+    from attnspec_draws.campaign.plan import Plan
     from attnspec_draws.commands.campaign_progress import Drawing
-    from attnspec_draws.commands.campaign_request import Asked
+    from attnspec_draws.commands.campaign_request import Request
 
 
 _SHOWN = 8
@@ -57,7 +59,8 @@ def failures_found(
     workers: Executor, task: Task, tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan
 ) -> tuple[Found, ...]:
     """Find the problems of the draws that failed, and shrink them, on the workers that ran them."""
-    from attnspec_draws.campaign import FoundProblem, deadly, evidence_of, shrunk_failure
+    from attnspec_draws.campaign.explaining_failures import FoundProblem, deadly, evidence_of
+    from attnspec_draws.campaign.working import shrunk_failure
 
     found: list[Found] = []
     for evidence in evidence_of(tally, outcomes, plan):
@@ -77,8 +80,8 @@ def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...] | None:
-    """Return what is wrong; None where asking again ends the worker."""
-    from attnspec_draws.campaign import explained
+    """Return what is wrong; None where running them again ends the worker."""
+    from attnspec_draws.campaign.explaining_failures import explained
     from attnspec_draws.campaign.workers import WorkerLostError
 
     try:
@@ -87,17 +90,17 @@ def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[Found
         return None
 
 
-def tell_failures(found: Found, target: str, console: Console) -> None:
+def print_failures(found: Found, target: str, console: Console) -> None:
     """Print the problems of one operation, with commands that can be copied."""
-    looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were asked again"
+    looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were run again"
     console.print()
     say(f"{found.operation}: {counted(found.failed, 'draw')} failed{looked_at}:", console, style="bold red")
     if found.problems is None:
-        say("Asked again, one after the other, they end the process; one by one they may not.", console)
+        say("Run again, one after the other, they end the process; one by one they may not.", console)
         return
     if not found.problems:
         say(
-            "Asked again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
+            "Run again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
             console,
         )
     for problem in found.problems[:_SHOWN]:
@@ -110,12 +113,12 @@ def tell_failures(found: Found, target: str, console: Console) -> None:
             click.echo(f"  {command}")
     if len(found.problems) > _SHOWN:
         others = counted(len(found.problems) - _SHOWN, "other problem")
-        say(f"{others} will be told when these are mended.", console)
+        say(f"{others} will be reported when these are mended.", console)
 
 
 def _of_small(small: DrawOutcome) -> Iterator[str]:
     if not small.is_wrong:
-        yield "Asked alone, this draw does not fail: what is computed depends on what was asked before, or on chance."
+        yield "Run alone, this draw does not fail: what is computed depends on what was called before, or on chance."
     elif small.message:
         yield f"Made small: {sentence(small.message)}"
 
@@ -125,7 +128,7 @@ def _commands(recipe: str, target: str) -> Iterator[str]:
     yield debugging(recipe, target)
 
 
-def tell_tally(tally: Tally, drawing: Drawing, plan: Plan, asked: Asked, console: Console) -> None:
+def print_tally(tally: Tally, drawing: Drawing, plan: Plan, request: Request, console: Console) -> None:
     """Print what came of the draws, what was drawn, and what was not."""
     earlier = f"{drawing.before:,} of them earlier, the others " if drawing.before else ""
     draws = counted(tally.draws, "draw") if tally.draws < 1_000 else f"{tally.draws:,} draws"
@@ -141,27 +144,27 @@ def tell_tally(tally: Tally, drawing: Drawing, plan: Plan, asked: Asked, console
         say("Drawn: " + ", ".join(f"{feature} {count:,}" for feature, count in most) + ".", console)
     if tally.draws > tally.declined and tally.longest:
         say("Longest: " + ", ".join(f"{axis} {length:,}" for axis, length in tally.longest.items()) + ".", console)
-    left_out = list(_left_out(plan, asked))
+    left_out = list(_left_out(plan, request))
     if left_out:
         say(f"Not offered, and so not drawn: {', '.join(left_out)}.", console)
 
 
-def _left_out(plan: Plan, asked: Asked) -> Iterator[str]:
+def _left_out(plan: Plan, request: Request) -> Iterator[str]:
     """Give what the target does not offer: dtypes, then features, with operation and dtype where others have them."""
     drawn = {kind.limits.dtype for kind in plan.kinds}
-    yield from (dtype for dtype in asked.task.dtypes if dtype not in drawn)
-    asked_for = asked.sought.without.union(asked.task.target.without)
-    for word in sorted(frozenset[str]().union(*(kind.limits.without for kind in plan.kinds)) - asked_for):
+    yield from (dtype for dtype in request.task.dtypes if dtype not in drawn)
+    left_out = request.sought.without.union(request.task.target.without)
+    for word in sorted(frozenset[str]().union(*(kind.limits.without for kind in plan.kinds)) - left_out):
         lacking = [kind for kind in plan.kinds if word in kind.limits.without]
         if len(lacking) == len(plan.kinds):
             yield word
             continue
-        places: list[str] = []
+        lacking_in: list[str] = []
         for operation in dict.fromkeys(kind.operation for kind in lacking):
             dtypes = [kind.limits.dtype for kind in lacking if kind.operation == operation]
             in_all = len(dtypes) == sum(kind.operation == operation for kind in plan.kinds)
-            places.append(operation if in_all else f"{operation} in {', '.join(dtypes)}")
-        yield f"{word} ({'; '.join(places)})"
+            lacking_in.append(operation if in_all else f"{operation} in {', '.join(dtypes)}")
+        yield f"{word} ({'; '.join(lacking_in)})"
 
 
 def ungraded_sentence(tally: Tally, plan: Plan, outcomes: Mapping[str, PartOutcome], target: str) -> str | None:
@@ -183,7 +186,7 @@ def debugging(recipe: str, target: str) -> str:
     return f"attnspec debug {shlex.quote(recipe)} {shlex.quote(target)}"
 
 
-def tell_failures_as_they_are(tally: Tally, target: str, console: Console) -> None:
+def print_failures_so_far(tally: Tally, target: str, console: Console) -> None:
     """Print the failures of an interrupted campaign, before anything is made small."""
     for kind in dict.fromkeys(each.kind for each in tally.wrong):
         alike = [each for each in tally.wrong if each.kind == kind]

@@ -24,13 +24,13 @@ class Drawn:
     `features` are words of `Limits.without`, by which a failure can be made smaller; `extents` has axes that could be
     shorter; `conventions` those on which the expected results depend; `memory_order` that of an input.
 
-    Of a case too large to be held whole: `sample` has output to the flat, rising indices of the expected elements,
+    Of a case too large to be stored whole: `sample` has output to the flat, rising indices of the expected elements,
     `thinned` output to its whole shape, `expected` the sample's values (None where the reference computes all).
 
     `left_open` are outputs that the page leaves open in such a case; `is_refused` means refused by the clause it has.
-    `changed` is the argument that is changed alone in a second call, if the expected results change with it; `held` are
-    never changed so, since the page leaves that open or something left out could come of it; `others` has attributes'
-    other values where no rule gives them; `needed` attributes to the clause by which leaving them away is refused.
+    `changed` is the argument that is changed alone in a second call, if expected results change with it; `unchanged`
+    never are, since the page leaves that open or something left out could come of it; `others` has attributes' other
+    values where no rule gives them; `needed` attributes to the clause by which leaving them away is refused.
     `properties` is what results must have in a draw graded by properties; else None.
     """
 
@@ -47,7 +47,7 @@ class Drawn:
     expected: Mapping[str, NDArray[Any]] | None = None
     is_refused: bool = False
     changed: str | None = None
-    held: frozenset[str] = frozenset()
+    unchanged: frozenset[str] = frozenset()
     others: Mapping[str, Any] = field(default_factory=dict[str, Any])
     needed: Mapping[str, str] = field(default_factory=dict[str, str])
     properties: Mapping[str, Any] | None = None
@@ -78,7 +78,7 @@ def argument_to_change(words: Words, drawn: Drawn, limits: Limits, always: Colle
         return None
     others = (name for name, value in drawn.attributes.items() if other_value(value) != value)
     stated = (name for name, value in drawn.others.items() if limits.allow(f"{name}={value}"))
-    candidates = sorted({*drawn.inputs, *others, *stated} - drawn.held)
+    candidates = sorted({*drawn.inputs, *others, *stated} - drawn.unchanged)
     weights = {name: _OF_EVERY_CASE if name in always else _OPTIONAL for name in candidates}
     return stream.weighted(weights) if candidates else None
 

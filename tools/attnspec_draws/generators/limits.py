@@ -41,8 +41,8 @@ class Limits:
     `variant` numbers draws that are alike in all but the numbers of their tensors; `REVERSED` has those of the first in
     the opposite order. `numbers` is their class, where that is not drawn.
 
-    `rows` of each output are compared where it is too large to be held whole; 0 for none. `sample` is the seed of these
-    rows, any word, so that no number of the inputs reveals them; the draw's own if empty.
+    `rows` of each output are compared where it is too large to be stored; 0 for none. `sample` is the seed of these,
+    any word, so that no number of the inputs reveals them; the draw's own if empty.
 
     `given` has each optional input that every draw has, with its last axes: ``n`` for a whole one, ``1`` for one that
     stands for all, `NO_AXES`, or an empty text where they are drawn.

@@ -40,7 +40,7 @@ _OF_HEADS = 4
 def share_memory(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Let required inputs `names` share memory, in place; return memory orders and the feature, mostly none."""
+    """Let required inputs `names` share memory; return memory orders and the feature, mostly none."""
     if not limits.allow(MEMORY_ORDER):
         return {}, ()
     shared = _one_array(words, inputs, names) if limits.allow(ONE_ARRAY) else {}

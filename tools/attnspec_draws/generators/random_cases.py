@@ -1,4 +1,4 @@
-"""Random cases of a family: its case generators, and the trivial answers to tell from right ones."""
+"""Random cases of a family: its case generators, and the trivial answers to distinguish from right ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RandomCases:
     case_generators
         Operation to its case generator.
     trivial_answers
-        Operation to the trivial answers that a set of its cases must tell from right ones.
+        Operation to the trivial answers that a set of its cases must distinguish from right ones.
     extents_of
         Takes an operation and the shapes of its inputs; gives axis to length, as its case generator calls its axes.
         Raises `ValueError` where the shapes do not fit each other.
@@ -90,7 +90,7 @@ class CaseGenerator:
     refusals
         Input name to the clauses by which other shapes of it are refused.
     classes_of_large
-        Classes of numbers of draws too large to be held whole; none where there are no such draws.
+        Classes of numbers of draws too large to be stored whole; none where there are no such draws.
     resized
         Inputs that can be made too large or too small for float16 together.
     misfits

@@ -35,7 +35,7 @@ def make_alike(
     limits: Limits,
     whole: Mapping[str, int] | None = None,
 ) -> tuple[str, ...]:
-    """Make all numbers of some inputs `names` alike, in place, and return the feature's word; for most draws nothing.
+    """Make all numbers of some inputs `names` alike, and return the feature's word; for most draws nothing.
 
     `whole` has, for lengths, how many there are of what they count.
     """

@@ -38,12 +38,12 @@ class Answered(NamedTuple):
 class Part(NamedTuple):
     """Part of a large case, small enough to be answered whole; floats in float64.
 
-    By output name, `places` are the sample's elements that lie in the part, `elements` their flat index in its answer.
+    By output name, `positions` are the sample's elements that lie in the part, `elements` their flat index in it.
     """
 
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
-    places: Mapping[str, NDArray[np.int64]]
+    positions: Mapping[str, NDArray[np.int64]]
     elements: Mapping[str, NDArray[np.int64]]
 
 

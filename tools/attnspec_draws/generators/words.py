@@ -67,11 +67,11 @@ class Stream:
 
     def weighted(self, weights: Mapping[Chosen, int]) -> Chosen:
         """Return one of the keys, as likely as its whole number says."""
-        place = self.below(sum(weights.values()))
+        index = self.below(sum(weights.values()))
         for choice, weight in weights.items():
-            if place < weight:
+            if index < weight:
                 return choice
-            place -= weight
+            index -= weight
         raise ValueError("weights must be whole numbers from 0 on, and not all be 0")
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.validation.one_case import run_of
 from attnspec_draws import draw
-from attnspec_draws.generators import REFUSED
 from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.refusing import REFUSED
 from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ DRAWS = 64
 
 @dataclass(frozen=True)
 class TrivialAnswerReported:
-    """Trivial answer against a set of draws: how many tell it apart, leave it open or have the same answer.
+    """Trivial answer against a set of draws: how many distinguish it, leave it open or have the same answer.
 
-    The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that tells
-    it apart; None where none does.
+    The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that
+    distinguishes it; None where none does.
     """
 
     name: str
@@ -48,7 +48,7 @@ class TrivialAnswerReported:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Certificate of a set of draws of one operation in one dtype: its power to tell trivial answers from right ones.
+    """Certificate of a set of draws of one operation in one dtype: its power to distinguish trivial answers.
 
     Draws are left out where too few of their elements are graded, or there are none; `graded_share` is of the others.
     """
@@ -62,12 +62,12 @@ class Certificate:
 
     @property
     def distinguished(self) -> tuple[TrivialAnswerReported, ...]:
-        """Trivial answers that a draw tells apart."""
+        """Trivial answers that a draw distinguishes."""
         return tuple(trivial_answer for trivial_answer in self.trivial_answers if trivial_answer.distinguished)
 
     @property
     def not_distinguished(self) -> tuple[TrivialAnswerReported, ...]:
-        """Trivial answers that differ from the right one in some draw, and that none tells apart."""
+        """Trivial answers that differ from the right one in some draw, and that none distinguishes."""
         return tuple(
             trivial_answer
             for trivial_answer in self.trivial_answers
@@ -81,7 +81,7 @@ class Certificate:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every trivial answer that differs from the right one is told apart, and there is any."""
+        """Whether every trivial answer that differs from the right one is distinguished, and there is any."""
         return bool(self.distinguished) and not self.not_distinguished
 
     def sentence(self) -> str:
@@ -89,7 +89,7 @@ class Certificate:
         if not self.draws:
             return f"In {self.dtype}, no draw counts: in each of them, too much is not graded."
         of = len(self.distinguished) + len(self.not_distinguished)
-        draws = f"In {self.dtype}, {'1 draw tells' if self.draws == 1 else f'{self.draws} draws tell'}"
+        draws = f"In {self.dtype}, {'1 draw distinguishes' if self.draws == 1 else f'{self.draws} draws distinguish'}"
         if not of:
             return f"{draws} nothing: every cheap wrong answer that was tried is right there."
         if not self.not_distinguished:
@@ -166,7 +166,7 @@ def _reported_in_turn(
 ) -> Iterator[DrawReported]:
     before: Mapping[str, NDArray[Any]] | None = None
     for recipe in recipes:
-        # Refusals tell no answers apart; the draw as it is right does.
+        # Refusals distinguish no answers; the draw as it is right does.
         case = draw(recipe.leaving_out((REFUSED,)))
         yield distinguish(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
         before = case.golden(recipe.limits.dtype)

@@ -1,4 +1,4 @@
-"""Telling trivial answers from right ones: each one of an operation, against a drawn case."""
+"""Distinguishing trivial answers from right ones: each one of an operation, against a drawn case."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from attnspec_draws.generators.trivial_answers import TrivialAnswer
 
 
-Telling = Literal["told apart", "undecided", "the same", "aside", "no answer"]
+Telling = Literal["distinguished", "undecided", "the same", "aside", "no answer"]
 
-DISTINGUISHED: Telling = "told apart"
+DISTINGUISHED: Telling = "distinguished"
 UNDECIDED: Telling = "undecided"
 THE_SAME: Telling = "the same"
 ASIDE: Telling = "aside"
@@ -37,7 +37,7 @@ expect NaN, infinity or an exact 0, which says nothing of its arithmetic; no ans
 first."""
 
 APART = 4.0
-"""Tolerances from which on a trivial answer is told apart: it shows even against the worst rounding allowed."""
+"""Tolerances from which on a trivial answer is distinguished: it shows even against the worst rounding allowed."""
 
 LARGEST_UNGRADED_SHARE = 0.01
 """A case of which a larger share is not graded does not count: it could hide whatever is wrong with the rest."""
@@ -86,7 +86,7 @@ def distinguish(
     """
     case, expected, bound = run.case, run.expected, run.bound
     if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
-        raise UsageError(f"{case.id} does not owe values of the reference: no impostor can be held against it.")
+        raise UsageError(f"{case.id} expects no values of the reference, which trivial answers could be compared with.")
     names = [name for name in outputs or run.operation.required(case.inputs) if name in expected.outputs]
     answering = answering or answering_of(run)
     call = answering.call._replace(before=before or {})
@@ -122,7 +122,7 @@ class Answering(NamedTuple):
             return answer.get(output, self.expected[output])
         filled = self.expected[output].copy()
         if output in answer:
-            filled[self.part.places[output]] = answer[output].reshape(-1)[self.part.elements[output]]
+            filled[self.part.positions[output]] = answer[output].reshape(-1)[self.part.elements[output]]
         return filled
 
 
@@ -133,7 +133,7 @@ def answering_of(run: Run) -> Answering:
         return Answering(Answered(case.inputs, attributes_in(REFERENCE_DTYPE, case.attributes), right), None, right)
     part = random_cases_of(case.operation).part_of(case)
     if part is None:
-        raise ValueError(f"{case.id} is too large for impostors to answer: take a smaller one")
+        raise ValueError(f"{case.id} is too large for trivial answers: take a smaller one")
     of_part = reference_outputs(case.operation, part.inputs, part.attributes)
     return Answering(Answered(part.inputs, part.attributes, of_part), part, right)
 

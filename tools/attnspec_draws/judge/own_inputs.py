@@ -1,4 +1,4 @@
-"""Whether a user's own inputs, compared by a fixed rule, could tell cheap wrong answers from right ones."""
+"""Whether a user's own inputs, compared by a fixed rule, could distinguish cheap wrong answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class OwnCheckFound:
             return f"{rule} would refuse all of {self.wrong} cheap wrong answers."
         named = "; ".join(passing.sentence for passing in self.passing)
         return (
-            f"{rule} cannot tell: it would take {len(self.passing)} of {self.wrong} wrong answers for right: {named}."
+            f"{rule} is too weak: it would take {len(self.passing)} of {self.wrong} wrong answers for right: {named}."
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def _read(check: OwnCheck, shape: Shape) -> dict[str, NDArray[Any]]:
         raise UsageError(f"own_check: {check.numbers} cannot be read ({error}).") from None
     for name, of in shape.shapes.items():
         if name not in inputs or inputs[name].shape != of:
-            held = f"has the shape {list(inputs[name].shape)}" if name in inputs else "is missing"
-            raise UsageError(f"own_check: in {check.numbers}, {name} {held}; {shape.text} asks for {list(of)}.")
+            problem = f"has the shape {list(inputs[name].shape)}" if name in inputs else "is missing"
+            raise UsageError(f"own_check: in {check.numbers}, {name} {problem}; {shape.text} needs {list(of)}.")
     return {name: inputs[name] for name in shape.shapes}
 
 

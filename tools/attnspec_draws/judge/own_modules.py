@@ -63,11 +63,11 @@ _TRUSTED = (
     "numpy",
     *sys.stdlib_module_names,
 )
-"""Modules that a judgement rests on: none may come from where a candidate lies."""
+"""Modules that a verdict rests on: none may come from where a candidate lies."""
 
 
 def load_own_modules(targets: Collection[str]) -> None:
-    """Load all modules that a judgement may need, none from the folders of targets that are files.
+    """Load all modules that the judge may need, none from the folders of targets that are files.
 
     `UsageError` where something was loaded from there before.
     """

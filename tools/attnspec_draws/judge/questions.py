@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec_draws import Recipe, drawn_of
-from attnspec_draws.generators import Words
 from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.words import Words
 from attnspec_draws.judge.shapes import limits_at
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ _EXPLAINING = 12
 
 @dataclass(frozen=True)
 class Question:
-    """Draw that a candidate is asked, at a shape or beside it.
+    """Draw that a candidate is called with, at a shape or beside it.
 
-    A small one is asked to explain what is wrong, and counts for nothing.
+    A small one is put to explain what is wrong, and counts for nothing.
     """
 
     shape: Shape
@@ -93,5 +93,5 @@ _DIGITS = 16
 
 
 def seed_of(word: str, *about: object) -> str:
-    """Return the seed of something drawn, by the seed of the whole judgement and texts without a line end."""
+    """Return the seed of something drawn, by the seed of the judge and texts without a line end."""
     return hashlib.sha256("\n".join((word, *map(str, about))).encode()).hexdigest()[:_DIGITS]

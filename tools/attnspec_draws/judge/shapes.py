@@ -13,8 +13,11 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec_draws.drawing import case_of
-from attnspec_draws.generators import CHANGED, MEMORY_ORDER, NO_AXES, REFUSED, Limits
+from attnspec_draws.generators.drawn import CHANGED
+from attnspec_draws.generators.limits import NO_AXES, Limits
+from attnspec_draws.generators.memory import MEMORY_ORDER
 from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.refusing import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +33,9 @@ _NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
 """Entries of a file of shapes; the first three are required."""
 
 ROWS = 32
-"""Rows of a large draw that are held against values; all others must lie in their hull."""
+"""Rows of a large draw that are compared with values; all others must lie in their hull."""
 
-_NOT_ASKED = (
+_NOT_DRAWN = (
     "attended_nan",
     "excluded_nonfinite",
     "infinite_scores",
@@ -43,9 +46,9 @@ _NOT_ASKED = (
     REFUSED,
     CHANGED,
 )
-"""Features never asked at a user's shapes: memory orders, NaN and infinity, refusals, calls with another argument.
+"""Features never drawn at a user's shapes: memory orders, NaN and infinity, refusals, calls with another argument.
 
-Other variants are asked for anyway.
+Other variants are drawn anyway.
 """
 
 
@@ -131,7 +134,7 @@ def _expected(shape: Shape, said_by: str) -> int:
 def limits_at(shape: Shape, dtype: str) -> Limits:
     """Return the limits of draws at a shape in a dtype."""
     contract = OPERATIONS[shape.operation]
-    without = {*_NOT_ASKED, *shape.without}
+    without = {*_NOT_DRAWN, *shape.without}
     without.update(name for name in contract.optional_inputs if name not in shape.given)
     without.update(name for name in contract.attributes if name not in shape.attributes)
     return Limits(

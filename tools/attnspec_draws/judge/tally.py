@@ -40,8 +40,8 @@ class Tally:
         return {**asdict(self), "worst": self.worst if math.isfinite(self.worst) else None}
 
 
-NOTHING_ASKED = Tally(0, 0, 0, 0, 0, 0, 0.0, None)
-"""The tally of who could not be asked."""
+NOTHING_DRAWN = Tally(0, 0, 0, 0, 0, 0, 0.0, None)
+"""Tally of a candidate that could not be called."""
 
 
 def tally_of(results: Sequence[Result], lost: Collection[str]) -> Tally:
@@ -90,7 +90,7 @@ class Sampled:
     def sentence(self) -> str:
         """Say what the sample would find."""
         return (
-            f"Of {self.of:,} rows of a large draw, {self.rows:,} are held against values: wrong rows would be found "
+            f"Of {self.of:,} rows of a large draw, {self.rows:,} are compared with values: wrong rows would be found "
             f"with {SURE:.0%} if {self.found_share:.1%} of all were, wherever they are. All others must lie among the "
             "values that they are means of."
         )
@@ -101,7 +101,7 @@ class Sampled:
 
 
 def sampled(cases: Sequence[Case]) -> Sampled | None:
-    """Return how much of large draws is compared with values; None where all are held whole."""
+    """Return how much of large draws is compared with values; None where all are stored whole."""
     found = [_of(case) for case in cases if case.thinned]
     return min(found, key=lambda each: each.rows / each.of, default=None)
 

@@ -9,7 +9,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.wording import sentence
-from attnspec_draws.judge.tally import NOTHING_ASKED, Tally
+from attnspec_draws.judge.tally import NOTHING_DRAWN, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
 
 FORMAT = 1
-"""Version of the document of a judgement."""
+"""Version of the document of a judge's report."""
 
 _QUOTED, _LONGEST = 240, 1_000
 """Characters that are reported of a candidate's own words, and of a whole reason."""
 
 
 @dataclass(frozen=True, repr=False)
-class Judgement:
-    """Judgement of a candidate.
+class JudgeReport:
+    """Report of the judge on a candidate.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Judgement:
     seed
         The word by which the draws can be made again.
     is_replay
-        Whether the seed was known before, so that this is no judgement.
+        Whether the seed was known before, so that this judges nothing.
     conditions
         Conditions under which the candidate ran.
     conventions
@@ -76,7 +76,7 @@ class Judgement:
 
     def __repr__(self) -> str:
         """Return the verdict and why, on a line."""
-        return f"Judgement({self.candidate}: {self.verdict}. {self.reason})"
+        return f"JudgeReport({self.candidate}: {self.verdict}. {self.reason})"
 
     @property
     def is_right(self) -> bool:
@@ -103,7 +103,7 @@ class Judgement:
         }
 
 
-def judgement_of(
+def judge_report_of(
     candidate: str,
     report: Report,
     *,
@@ -119,16 +119,16 @@ def judgement_of(
     own_conventions: Mapping[str, str],
     recognised: tuple[str, ...],
     stopped: str | None,
-) -> Judgement:
-    """Build the judgement of a candidate; its own words are reported as plain text.
+) -> JudgeReport:
+    """Build the report on a candidate; its own words are reported as plain text.
 
     `own_conventions` are declared, and not graded by; `recognised` says what wrong answers are that were there before;
-    `stopped` says why no more was asked, None where all was.
+    `stopped` says why no more was drawn, None where all was.
     """
     causes = tuple(dict.fromkeys(map(plain_text, (*recognised, *_explaining(report)))))
     diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
     word, reason = _found(report, at, beside, causes, stopped)
-    return Judgement(
+    return JudgeReport(
         candidate=plain_text(candidate),
         verdict=word,
         reason=plain_text(reason, longest=_LONGEST),
@@ -145,16 +145,16 @@ def judgement_of(
     )
 
 
-def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> Judgement:
-    """Return the judgement of a candidate that cannot be loaded, for the reason that its process gave."""
+def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> JudgeReport:
+    """Return the report on a candidate that cannot be loaded, for the reason that its process gave."""
     memory = " It may ask for too little memory: --memory." if "MemoryError" in why else ""
-    return Judgement(
+    return JudgeReport(
         candidate=plain_text(candidate),
         verdict="not judged",
         reason=plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST),
         diagnosis=(),
-        at=NOTHING_ASKED,
-        beside=NOTHING_ASKED,
+        at=NOTHING_DRAWN,
+        beside=NOTHING_DRAWN,
         certificates=(),
         sampled=None,
         own_checks=(),
@@ -166,11 +166,11 @@ def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditio
 
 
 def _of_own_conventions(report: Report, own_conventions: Mapping[str, str]) -> Iterator[str]:
-    """Say that a candidate declares what it was not held to, where something is wrong."""
+    """Say that a candidate declares what it was not graded by, where something is wrong."""
     if report.wrong and own_conventions:
         said = ",".join(f"{name}={choice}" for name, choice in own_conventions.items())
         yield (
-            "It declares conventions, and those of a judgement are its user's: if they are meant, "
+            "It declares conventions, and those of the judge are its user's: if they are meant, "
             f"judge it with --convention {said}."
         )
 
@@ -204,7 +204,7 @@ def _found(
             f"All {at.draws} draws at the shapes passed. Beside them: {why}",
         )
     if stopped:
-        return "wrong", f"All {at.passed} draws that were asked passed. {stopped}"
+        return "wrong", f"All {at.passed} draws that were called passed. {stopped}"
     declined = f"; {beside.declined} there it declined" if beside.declined else ""
     ungraded = f" Of {at.ungraded} others nothing could be graded." if at.ungraded else ""
     return (

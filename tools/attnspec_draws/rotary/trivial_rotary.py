@@ -38,7 +38,7 @@ def _turned_as(axis: int, *, first: bool) -> Answer:
 
 
 def _first_feature_first(call: Answered) -> Outputs:
-    """Turn first features in place, and second ones with what the first have become."""
+    """Turn first features, and second ones with what the first have become."""
     half = call.attributes.get("pairing") != "interleaved"
     x, right, pairs = call.inputs["x"], call.right["output"].copy(), call.inputs["cos"].shape[-1]
     firsts, seconds = (

@@ -25,7 +25,9 @@ from attnspec_draws.attention.parts.large import LARGE_CLASSES
 from attnspec_draws.attention.parts.refusals import MISFITS, REFUSALS
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
 from attnspec_draws.attention.parts.tokens import CLASSES, HEAVY, PREFIX
-from attnspec_draws.generators import ALIKE, MEMORY_ORDER, ONE_ARRAY, ONE_PART, CaseGenerator, Resized
+from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART
+from attnspec_draws.generators.random_cases import CaseGenerator
+from attnspec_draws.generators.special_numbers import ALIKE, Resized
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
 _COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", MEMORY_ORDER, ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}

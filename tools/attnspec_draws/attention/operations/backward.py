@@ -19,14 +19,18 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.generators import FEWEST, MEMORY_ORDER, Drawn, coarse, draw_memory_order, full_width, share_memory
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import FEWEST
+from attnspec_draws.generators.memory import MEMORY_ORDER, draw_memory_order, share_memory
+from attnspec_draws.generators.words import coarse, full_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.operations.forward import Attending
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 
 _SHARE = 4
@@ -84,7 +88,7 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
         conventions=tuple(sorted(conventions)),
         memory_order=memory_order,
         others=drawn.others,
-        held=drawn.held,
+        unchanged=drawn.unchanged,
     )
 
 

@@ -25,7 +25,10 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_padding,
 )
 from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, make_heavy, share_prefix
-from attnspec_draws.generators import MEMORY_ORDER, Drawn, coarse, draw_memory_order, make_alike, share_memory
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.memory import MEMORY_ORDER, draw_memory_order, share_memory
+from attnspec_draws.generators.special_numbers import make_alike
+from attnspec_draws.generators.words import coarse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 TOKENS = ("query", "key", "value")
 """Inputs that every case has, and that may share memory."""
@@ -73,8 +77,8 @@ _NOT_HEAVY = {"cancelling", "tiny"}
 class Attending(NamedTuple):
     """Draw that attention and its backward pass have in common; most fields are those of `Drawn`.
 
-    `keys` says which query may attend which key; `others` has other values of attributes that position queries; `held`
-    names arguments not changed alone, since the change may leave a query without a key where that is left out.
+    `keys` says which query may attend which key; `others` has other values of attributes that position queries;
+    `unchanged` names arguments whose change may leave a query without a key where that is left out.
     """
 
     extents: Extents
@@ -84,7 +88,7 @@ class Attending(NamedTuple):
     conventions: tuple[str, ...]
     keys: Attendance
     others: dict[str, Any]
-    held: frozenset[str]
+    unchanged: frozenset[str]
 
 
 def draw_forward(words: Words, limits: Limits) -> Drawn:
@@ -132,7 +136,7 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
         conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
         memory_order=memory_order,
         others=drawn.others,
-        held=drawn.held,
+        unchanged=drawn.unchanged,
         left_open=("present_key", "present_value") if quantized else (),
     )
 
@@ -198,12 +202,12 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         tuple(features),
         tuple(name for name, depends in conventions.items() if depends),
         keys,
-        _other_places(attributes),
+        _other_positions(attributes),
         frozenset() if limits.allow("fully_masked_row") else _MAY_EMPTY,
     )
 
 
-def _other_places(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _other_positions(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the other alignment, and a window that is one key wider to the left, or to the right where it is open."""
     others: dict[str, Any] = {}
     if "causal_alignment" in attributes:

@@ -12,21 +12,11 @@ from attnspec.families.attention.steps.attendance import attendance
 from attnspec_draws.attention.parts.exclusions import draw_mask
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, spoil_mask
-from attnspec_draws.generators import (
-    ALIKE,
-    MEMORY_ORDER,
-    NOT_FINITE,
-    ONE_ARRAY,
-    ONE_PART,
-    as_stated,
-    coarse_or_wide,
-    draw_axes,
-    laid_out,
-    make_alike,
-    share_memory,
-    spoil_one,
-    those,
-)
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART, laid_out, share_memory
+from attnspec_draws.generators.special_numbers import ALIKE, NOT_FINITE, make_alike, spoil_one
+from attnspec_draws.generators.words import coarse_or_wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.families.attention.steps.attendance import Attendance
-    from attnspec_draws.generators import Drawn, Limits, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 
 _OF_ONE = ("tokens", "features", "width", "value_width", "output_width")
@@ -170,7 +162,7 @@ def _spoilt(words: Words, drawn: Drawn, keys: Attendance, limits: Limits) -> Dra
     """Put NaN or infinity into tokens that no query may attend, or NaN into one that some may; mostly do nothing."""
     stream = words.of("spoilt")
     # Turned around, a mask may leave a query without any key.
-    drawn = replace(drawn, held=frozenset(() if limits.allow("fully_masked_row") else ("mask",)))
+    drawn = replace(drawn, unchanged=frozenset(() if limits.allow("fully_masked_row") else ("mask",)))
     excluded, attended = stream.percent(_EXCLUDED), stream.percent(_ATTENDED)
     number, spoilt = stream.one_of(NOT_FINITE), stream.weighted({"key": 1, "value": 2, "both": 2})
     inputs = dict(drawn.inputs)

@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators import (
-    ALIKE,
-    MEMORY_ORDER,
-    as_stated,
-    coarse,
-    coarse_or_wide,
-    draw_axes,
-    laid_out,
-    make_alike,
-    those,
-    whole_numbers,
-)
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import MEMORY_ORDER, laid_out
+from attnspec_draws.generators.special_numbers import ALIKE, make_alike
+from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Drawn, Limits, Stream, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
 
 _RANKS = {1: 2, 2: 5, 3: 3, 4: 2}
 _AXES = {"default": 4, "last": 1, "from_front": 4, "from_end": 3, "whole": 2}

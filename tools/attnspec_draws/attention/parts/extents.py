@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec_draws.generators import Limits, Stream
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream
 
 
 SHORT = 8
@@ -128,7 +129,7 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
     lengths |= stated
     _leave_out(limits, lengths)
     extents = _within(Extents(**{**lengths, **stated}), limits, elements)
-    # Of what is larger, rows are sampled where that is asked for.
+    # Of what is larger, rows are sampled where that is requested.
     if not limits.rows:
         limits.check_size(extents.largest)
     return extents
@@ -237,7 +238,7 @@ def _within(extents: Extents, limits: Limits, elements: int) -> Extents:
 _RANK = 4
 _FEW = 2
 _AT_SHAPES = ("scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states")
-"""The operations that are asked for at the shapes of a user."""
+"""The operations that are judged at the shapes of a user."""
 
 
 def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:

@@ -9,8 +9,9 @@ import numpy as np
 from attnspec.cases import Inputs
 from attnspec.cases.tensor_json import BELL, Generated, Rise
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec_draws.generators import Drawn, Words
+from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.trivial_answers import Part
+from attnspec_draws.generators.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Stream
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream
 
 
 _BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
@@ -60,10 +62,10 @@ _MOST_FEATURES = 128
 """Features of a sampled row: those of a wider one are drawn, for its tolerance takes as long as it has features."""
 
 _MOST_HEADS = 256
-"""Heads, over all batch entries, whose last row is held against values."""
+"""Heads, over all batch entries, whose last row is compared with values."""
 
 _PLACING = ("is_causal", "window")
-_REACHING = ("scale", "softcap")
+_OF_SCORES = ("scale", "softcap")
 
 
 def draw_large(
@@ -73,7 +75,7 @@ def draw_large(
     given: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
 ) -> Drawn:
-    """Draw the numbers of a case that is too large to be held whole, and the rows of it that are held.
+    """Draw the numbers of a case that is too large to be stored whole, and the rows of it that are stored.
 
     `given` holds lengths, sinks and slopes.
     """
@@ -186,15 +188,15 @@ def _attended(
     """Return which keys some queries of a batch entry may attend to (N, K)."""
     placing = {name: attributes[name] for name in _PLACING if name in attributes}
     lengths = {name: given[name][[entry]] for name in ("key_lengths",) if name in given}
-    places = _places(extents, given, attributes, entry, queries)
+    positions = _positions(extents, given, attributes, entry, queries)
     shape = (1, 1, queries.size, extents.keys)
-    attendable = attendance(shape, 0, lengths, places=places, **placing).attendable[0, 0].copy()
+    attendable = attendance(shape, 0, lengths, places=positions, **placing).attendable[0, 0].copy()
     if "query_lengths" in given:
         attendable[queries >= given["query_lengths"][entry]] = False
     return attendable
 
 
-def _places(
+def _positions(
     extents: Extents,
     given: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
@@ -220,7 +222,7 @@ def _expected(
     from attnspec_reference import scaled_dot_product_attention
 
     outputs, logarithms = np.empty((len(rows), features.size)), np.empty(len(rows))
-    reaching = {name: attributes[name] for name in _REACHING if name in attributes}
+    of_scores = {name: attributes[name] for name in _OF_SCORES if name in attributes}
     for entry, head in np.unique(rows[:, :2], axis=0).tolist():
         chosen = (rows[:, 0] == entry) & (rows[:, 1] == head)
         queries = rows[chosen, 2]
@@ -233,8 +235,8 @@ def _expected(
         # Distances are those of the whole case, which the reference cannot know of some rows: they come as a mask.
         bias = np.zeros(attended.shape)
         if "alibi_slopes" in inputs.given:
-            places = _places(extents, inputs.given, attributes, entry, queries)
-            distance = np.abs(places[:, np.newaxis] - np.arange(extents.keys))
+            positions = _positions(extents, inputs.given, attributes, entry, queries)
+            distance = np.abs(positions[:, np.newaxis] - np.arange(extents.keys))
             bias = -inputs.given["alibi_slopes"][head] * distance
         of_head = {"sinks": inputs.given["sinks"][[head]]} if "sinks" in inputs.given else {}
         found = scaled_dot_product_attention(
@@ -243,7 +245,7 @@ def _expected(
             value[np.newaxis, np.newaxis],
             np.where(attended, bias, -np.inf),
             **of_head,
-            **reaching,
+            **of_scores,
         )
         outputs[chosen], logarithms[chosen] = found.output[0, 0][:, features], found.logsumexp[0, 0]
     return {"output": outputs.reshape(-1), "logsumexp": logarithms}
@@ -278,8 +280,8 @@ def part_of(case: Case) -> Part | None:
         name: _heads_of(case, name, entry, of_queries if name == "query" else of_keys)
         for name in ("query", "key", "value")
     }
-    head_of = {head: place for place, head in enumerate(of_queries.tolist())}
-    places: dict[str, Any] = {}
+    head_of = {head: index for index, head in enumerate(of_queries.tolist())}
+    positions: dict[str, Any] = {}
     elements: dict[str, Any] = {}
     for name, flat in case.sample.items():
         shape = case.thinned[name]
@@ -287,11 +289,11 @@ def part_of(case: Case) -> Part | None:
         within = np.flatnonzero((at[0] == entry) & np.isin(at[1], of_queries))
         heads_there = np.array([head_of[head] for head in at[1][within].tolist()], dtype=np.int64)
         others = [axis[within] for axis in at[2:]]
-        places[name] = within
+        positions[name] = within
         elements[name] = np.ravel_multi_index(
             (np.zeros_like(heads_there), heads_there, *others), (1, of_queries.size, *shape[2:])
         )
-    return Part(inputs, dict(case.attributes), places, elements)
+    return Part(inputs, dict(case.attributes), positions, elements)
 
 
 def _heads_of(case: Case, name: str, entry: int, heads: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import RUN_DTYPE, numpy_dtype
-from attnspec_draws.generators import whole_numbers
+from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""
@@ -35,7 +36,7 @@ _EXPONENTS = (3, 4, 5, 6)
 """Numbers are multiplied by 2 to the power of one of these, and become whole."""
 
 _RAISED = {"float8_e4m3fn": (0, 0, 2, -9), "float8_e5m2": (0, 0, 9, -16), "int8": (0,)}
-"""Then by 2 to the power of one of these: some reach the end of the format, or lie below its least normal number."""
+"""Then by 2 to the power of one of these: some come to the end of the format, or lie below its least normal number."""
 
 _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
 """Unit of a scale, with weights: the tensor, each key head, or each key head of each batch entry."""
@@ -44,7 +45,7 @@ _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
 def quantize(
     words: Words, extents: Extents, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
 ) -> tuple[str, ...]:
-    """Quantize queries, keys or values to few bits with scales, in place; for most draws nothing.
+    """Quantize queries, keys or values to few bits with scales, in `inputs`; for most draws nothing.
 
     Returns the features. All numbers must be finite.
     """

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnspec_draws.generators import Misfit, Refusals
+from attnspec_draws.generators.refusing import Misfit, Refusals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Drawn
+    from attnspec_draws.generators.drawn import Drawn
 
 
 def _alone(clause: str) -> Refusals:
@@ -93,9 +93,9 @@ def _lengths(argument: str, clause: str) -> Misfit:
     return Misfit(argument, clause, values)
 
 
-def _with(array: NDArray[Any], place: int, number: int) -> NDArray[Any]:
+def _with(array: NDArray[Any], index: int, number: int) -> NDArray[Any]:
     changed = array.copy()
-    changed[place] = number
+    changed[index] = number
     return changed
 
 

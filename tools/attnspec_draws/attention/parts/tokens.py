@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators import coarse, full_width, whole_numbers
+from attnspec_draws.generators.words import coarse, full_width, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
 
 
 Tokens = dict[str, "NDArray[Any]"]
@@ -85,7 +86,7 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
 
 
 def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:
-    """Let all batch entries begin with the same keys and values, which engines hold once; for most draws nothing."""
+    """Let all batch entries begin with the same keys and values, which engines store once; for most draws nothing."""
     stream = words.of("prefix")
     if "key_lengths" not in tokens or not stream.percent(_PREFIXED) or not limits.allow(PREFIX):
         return ()
@@ -113,8 +114,8 @@ def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Let scores rise or fall with the index of the key, so that the largest one lies at one end."""
     past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
     keys = past + tokens["key"].shape[2]
-    places = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
-    steps = np.floor_divide(places, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
+    positions = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
+    steps = np.floor_divide(positions, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
     if tokens["key"].shape[3] == 0:
         return
     tokens["query"][..., 0] = 1.0
@@ -127,8 +128,8 @@ def _tied(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Make every key one of three."""
     for name in ("key", "past_key"):
         if name in tokens and tokens[name].shape[2]:
-            places = whole_numbers(stream, (tokens[name].shape[2],), 0, min(2, tokens[name].shape[2] - 1))
-            tokens[name] = tokens[name][:, :, places]
+            chosen = whole_numbers(stream, (tokens[name].shape[2],), 0, min(2, tokens[name].shape[2] - 1))
+            tokens[name] = tokens[name][:, :, chosen]
 
 
 def _equal(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
@@ -154,10 +155,10 @@ def _uniform(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
 
 def _cancelling(tokens: Tokens, stream: Stream, dtype: str) -> None:
     """Set values far above and far below 0 in turns, so that little is left of their mean."""
-    places = stream.between(1, 3)
+    run = stream.between(1, 3)
     for name in ("value", "past_value"):
         if name in tokens:
-            turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), places)
+            turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), run)
             signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
             tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
 
@@ -203,7 +204,7 @@ _OFF, _SIZE = 4.0, 2.0**13
 def make_heavy(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits, *, may_be: bool = True
 ) -> tuple[str, ...]:
-    """Make the values in inputs `names` heavy, in place, and return the feature; for most draws nothing."""
+    """Make the values in inputs `names` heavy, and return the feature; for most draws nothing."""
     if not words.of(HEAVY).percent(_HEAVY) or not may_be or not limits.allow(HEAVY):
         return ()
     for name in names:

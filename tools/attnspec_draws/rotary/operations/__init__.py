@@ -1,6 +1,9 @@
 """Case generators of rotary positions: what a drawn case of each operation may have, and how often."""
 
-from attnspec_draws.generators import ALIKE, MEMORY_ORDER, ONE_ARRAY, ONE_PART, CaseGenerator, Refusals, Resized
+from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART
+from attnspec_draws.generators.random_cases import CaseGenerator
+from attnspec_draws.generators.refusing import Refusals
+from attnspec_draws.generators.special_numbers import ALIKE, Resized
 from attnspec_draws.rotary.operations.frequencies import MISFITS, draw_frequencies
 from attnspec_draws.rotary.operations.rotation import HEAVY, NONFINITE, PARTIAL, STANDING, draw_rotation
 from attnspec_draws.rotary.operations.tables import TURNED, draw_tables

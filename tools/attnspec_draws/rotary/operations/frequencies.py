@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from attnspec_draws.generators import Drawn, Misfit, as_stated, draw_axes, whole_numbers
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.refusing import Misfit
+from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
 
 
 _SHORT = 12
@@ -79,7 +83,7 @@ _OTHERS = {
 _NEAR = 1 / 64
 """How near an end of the range of yarn may come to a whole number: on which side of it rounding falls is chance."""
 
-_HELD = frozenset(("theta", "beta_fast", "beta_slow"))
+_UNCHANGED = frozenset(("theta", "beta_fast", "beta_slow"))
 """Arguments not changed alone under yarn, for the range that comes of it may be none."""
 
 
@@ -101,7 +105,7 @@ def draw_frequencies(words: Words, limits: Limits) -> Drawn:
         extents=extents,
         clauses=tuple(f"rotary_frequencies.{clause}" for clause in _clauses(attributes)),
         needed=dict.fromkeys(_refused_without(attributes.get("scaling")), "rotary_frequencies.rejects.parameters"),
-        held=_HELD if attributes.get("scaling") == "yarn" else frozenset(),
+        unchanged=_UNCHANGED if attributes.get("scaling") == "yarn" else frozenset(),
     )
 
 

@@ -1,11 +1,11 @@
-"""Impostors answer in the right shapes, what their sentence says, and nothing wrong where they do not apply."""
+"""Trivial answers give in the right shapes, what their sentence says, and nothing wrong where they do not apply."""
 
 import numpy as np
 import pytest
 
 from attnspec.grading.reference_answers import reference_outputs
 from attnspec_draws import Recipe, draw, drawable
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.trivial_answers import Answered
 
@@ -31,7 +31,7 @@ FORGETS = {
     "default_scale": "scale",
     "no_gradient_of_logarithms": "grad_logsumexp",
 }
-"""Impostor to what it does not look at."""
+"""Trivial answer to what it does not look at."""
 
 
 def numbers(seed, *shape):
@@ -61,7 +61,7 @@ def softmax_of(scores):
 
 
 @pytest.mark.parametrize("operation", drawable())
-def test_every_answer_has_the_shape_that_is_owed(operation):
+def test_every_answer_has_the_expected_shape(operation):
     limits = Limits("float32", frozenset({"refused"}), elements=600, longest=80)
     before = {}
     for number in range(120):

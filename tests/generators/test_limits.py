@@ -3,7 +3,7 @@
 import pytest
 
 from attnspec.base.errors import UsageError
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 
 def test_what_is_left_out_is_not_allowed():
@@ -18,7 +18,7 @@ def test_limits_without_any_case_are_refused(sizes):
         Limits("float32", **sizes)
 
 
-def test_a_case_that_is_too_large_is_told_with_the_lengths_that_make_it():
+def test_a_case_that_is_too_large_is_reported_with_the_lengths_that_make_it():
     limits = Limits("float32", elements=100, extents={"keys": 50})
     limits.check_size(100)
     with pytest.raises(UsageError, match=r"With keys=50, .* 101 elements, and 100 is the limit: .* elements=101\."):

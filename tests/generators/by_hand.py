@@ -19,18 +19,18 @@ def splitmix64(state):
 
 def words(seed, count, first=0):
     base = splitmix64(fnv1a64(seed))
-    return [splitmix64((base + place) % MODULUS) for place in range(first, first + count)]
+    return [splitmix64((base + position) % MODULUS) for position in range(first, first + count)]
 
 
 class ByHand:
     """A stream, word by word."""
 
     def __init__(self, seed):
-        self.seed, self.place = seed, 0
+        self.seed, self.position = seed, 0
 
     def word(self):
-        (found,) = words(self.seed, 1, self.place)
-        self.place += 1
+        (found,) = words(self.seed, 1, self.position)
+        self.position += 1
         return found
 
     def below(self, bound):

@@ -1,4 +1,4 @@
-"""Impostors of rotary positions answer what their sentences say."""
+"""Trivial answers of rotary positions answer what their sentences say."""
 
 import numpy as np
 import pytest
@@ -39,12 +39,12 @@ def test_second_features_see_first_ones_that_are_turned_already(pairing, firsts,
 
 def test_tables_of_others():
     inputs = rotating()
-    for name, places, axis in (
+    for name, positions, axis in (
         ("first_token", [0, 0, 0, 0], 1),
         ("token_before", [3, 0, 1, 2], 1),
         ("first_entry", [0, 0], 0),
     ):
-        taken = {table: inputs[table].take(places, axis=axis) for table in ("cos", "sin")}
+        taken = {table: inputs[table].take(positions, axis=axis) for table in ("cos", "sin")}
         expected = reference_outputs(ROTATION, {**inputs, **taken}, {})["output"]
         np.testing.assert_array_equal(answer(ROTATION, name, inputs)["output"], expected)
 

@@ -1,4 +1,4 @@
-"""Impostors of splitting and combining heads and of the context vector answer what their sentences say."""
+"""Trivial answers of splitting and combining heads and of the context vector answer what their sentences say."""
 
 import numpy as np
 import pytest

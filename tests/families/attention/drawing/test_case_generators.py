@@ -1,4 +1,4 @@
-"""What the lattices of attention promise: all of it is reached, and what is drawn is what its words say."""
+"""What the case generators of attention promise: all of it is reached, and what is drawn is what its words say."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from attnspec.specification import clauses
 from attnspec_draws import Recipe, draw
 from attnspec_draws.attention.parts.tokens import CLASSES
 from attnspec_draws.drawing import drawn_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states"
 BOTH = (

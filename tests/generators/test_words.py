@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnspec_draws.generators import Stream, Words
+from attnspec_draws.generators.words import Stream, Words
 
 from .by_hand import ByHand, words
 
@@ -28,7 +28,7 @@ def test_every_rule_is_the_one_by_hand(seed, one, other, share):
     stream, by_hand = Stream(seed), ByHand(seed)
     least, most = sorted((one, other))
     weights = {"a": share, "b": 1, "c": 0, "d": 7}
-    asked = [
+    called = [
         ("below", one),
         ("between", least, most),
         ("of_any_size", least, most),
@@ -37,7 +37,7 @@ def test_every_rule_is_the_one_by_hand(seed, one, other, share):
         ("weighted", weights),
         ("word",),
     ]
-    for rule, *arguments in asked:
+    for rule, *arguments in called:
         assert getattr(stream, rule)(*arguments) == getattr(by_hand, rule)(*arguments)
 
 

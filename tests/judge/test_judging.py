@@ -1,4 +1,4 @@
-"""Judging: what is asked, what is said of it, and the document of it."""
+"""Judging: what is called, what is said of it, and the document of it."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_every_judgement_has_a_seed_of_its_own_and_can_be_seen_again():
     assert (first.is_replay, again.is_replay) == (False, True)
 
 
-def test_only_what_concerns_the_operation_is_said_to_be_held_to():
+def test_only_what_concerns_the_operation_is_said_to_be_followed():
     said = {"input_checks": "lenient", "softmax.fully_masked_row": "nan", f"{OPERATION}.fully_masked_row": "zero"}
     assert judge("honest", conventions=said).conventions == {
         "input_checks": "lenient",
@@ -159,7 +159,7 @@ def test_several_are_judged_by_the_same_draws():
 
 
 def test_a_sandbox_stands_before_the_candidate(tmp_path):
-    reported = tmp_path / "told"
+    reported = tmp_path / "reported"
     runner = tmp_path / "runner.sh"
     runner.write_text(f'#!/bin/sh\necho "$@" > {reported}\nexec "$@"\n')
     runner.chmod(0o755)
@@ -208,11 +208,11 @@ def test_what_is_too_large_to_be_sent_is_refused_at_once():
         attnspec.judge(str(EXPLOITS / "honest.py"), shapes)
 
 
-def test_of_a_large_draw_it_is_said_how_much_is_held():
+def test_of_a_large_draw_it_is_said_how_much_is_compared():
     shapes = {**SHAPES, "shapes": [{name: [1, 1, 300, 256] for name in ("query", "key", "value")}]}
     found = attnspec.judge(str(EXPLOITS / "zeros.py"), shapes, draws=1)
     assert found.diagnosis[0] == "It returned zeros."
-    # Of the draws at these shapes and a little beside them, the one counts of which the smallest share is held.
+    # Of the draws at these shapes and a little beside them, the one counts of which the smallest share is compared.
     assert found.sampled.of in (297, 299, 300, 301)
     assert 1 < found.sampled.rows <= 33
     assert found.sampled.evenly < found.sampled.rows

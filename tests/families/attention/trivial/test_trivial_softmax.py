@@ -1,4 +1,4 @@
-"""Impostors of softmax answer what their sentences say."""
+"""Trivial answers of softmax answer what their sentences say."""
 
 import numpy as np
 import pytest
@@ -24,9 +24,9 @@ def shares(x, axis=-1):
 
 
 @pytest.mark.parametrize(("name", "axis"), [("last_axis", -1), ("first_axis", 0), ("whole_array", None)])
-@pytest.mark.parametrize("asked", [{}, {"axis": 0}, {"axis": None}])
-def test_sums_run_along_an_axis_that_was_not_asked_for(name, axis, asked):
-    np.testing.assert_allclose(answer(name, **asked), shares(X, axis), rtol=1e-13)
+@pytest.mark.parametrize("stated", [{}, {"axis": 0}, {"axis": None}])
+def test_sums_run_along_an_axis_that_was_not_requested(name, axis, stated):
+    np.testing.assert_allclose(answer(name, **stated), shares(X, axis), rtol=1e-13)
 
 
 def test_weights_that_look_at_little():

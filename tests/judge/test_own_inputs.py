@@ -1,4 +1,4 @@
-"""Which impostors a user's own inputs and a fixed rule take for right answers."""
+"""Which trivial answers a user's own inputs and a fixed rule take for right answers."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_sharp_numbers_can():
 
 
 @pytest.mark.parametrize(("dtype", "passes"), [("float32", True), ("float16", False)])
-def test_what_only_rounds_is_told_where_it_is_wrong(dtype, passes):
+def test_what_only_rounds_is_listed_where_it_is_wrong(dtype, passes):
     found = passing_trivial_answers(OPERATION, drawn((1, 1, 8, 8), dtype), {}, atol=1e-2, rtol=1e-2)
     assert ("half_precision" in names(found)) == passes
 
@@ -64,17 +64,17 @@ def check(numbers="uniform"):
 
 
 def test_what_a_user_checks_otherwise_is_said_to_tell_little():
-    asked = shape(check())
-    found = tried(asked.own_check, asked)
+    called = shape(check())
+    found = tried(called.own_check, called)
     assert names(found.passing) >= {"mean_of_values", "uniform_weights", "scale_by_width"}
-    assert "cannot tell" in found.sentence()
+    assert "is too weak" in found.sentence()
     assert "the mean of all values" in found.sentence()
     assert found.wrong > len(found.passing)
 
 
 def test_a_check_that_tells_all_is_said_to():
-    asked = shape({**check("normal"), "atol": 1e-7, "rtol": 1e-7})
-    found = tried(asked.own_check, asked)
+    called = shape({**check("normal"), "atol": 1e-7, "rtol": 1e-7})
+    found = tried(called.own_check, called)
     assert not found.passing
     assert found.sentence().endswith(f"would refuse all of {found.wrong} cheap wrong answers.")
 
@@ -83,9 +83,9 @@ def test_the_numbers_of_a_file_are_those_that_are_tried(tmp_path):
     path = tmp_path / "inputs.npz"
     entry = {name: [1, 2, 8, 4] for name in ("query", "key", "value")}
     np.savez(path, **{name: np.zeros(of, np.float32) for name, of in entry.items()})
-    asked = shape(check(str(path)), entry)
-    assert "zeros" not in names(tried(asked.own_check, asked).passing)
-    assert tried(asked.own_check, asked).wrong < tried(shape(check(), entry).own_check, asked).wrong
+    called = shape(check(str(path)), entry)
+    assert "zeros" not in names(tried(called.own_check, called).passing)
+    assert tried(called.own_check, called).wrong < tried(shape(check(), entry).own_check, called).wrong
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_what_is_no_check_is_refused(stated, says):
 def test_what_cannot_be_tried_is_said_in_a_sentence(tmp_path):
     path = tmp_path / "inputs.npz"
     np.savez(path, query=np.zeros((1, 2, 3, 4)))
-    for asked, says in (
+    for called, says in (
         (shape(check(), sinks=[8]), "no usual numbers for sinks"),
         (shape(check(str(tmp_path / "no.npz"))), "cannot be read"),
         (shape(check(str(path))), "query has the shape"),
     ):
         with pytest.raises(UsageError, match=says):
-            tried(asked.own_check, asked)
+            tried(called.own_check, called)

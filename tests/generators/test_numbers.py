@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.contract.dtypes import FLOAT_DTYPES, rounded_to
-from attnspec_draws.generators import Stream, coarse, full_width, whole_numbers
+from attnspec_draws.generators.words import Stream, coarse, full_width, whole_numbers
 
 from .by_hand import words
 
@@ -20,7 +20,7 @@ def test_coarse_numbers_are_sums_of_four_fields():
 
 @pytest.mark.parametrize("dtype", FLOAT_DTYPES)
 def test_every_dtype_holds_coarse_numbers_and_their_multiples(dtype):
-    found = coarse(Stream("held"), (4000,))
+    found = coarse(Stream("bounded"), (4000,))
     for factor in (1.0, 2.0, 64.0, 2.0**-10):
         assert np.array_equal(rounded_to(found * factor, dtype), found * factor)
     assert 1.7 < np.abs(found).max() <= 1.9375

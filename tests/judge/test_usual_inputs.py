@@ -1,4 +1,4 @@
-"""Inputs that benchmarks draw evenly from 0 to 1, at 512 keys of 1,024 features: they cannot tell, and draws do."""
+"""Inputs that benchmarks draw evenly from 0 to 1, at 512 keys of 1,024 features: too weak, and draws are not."""
 
 from pathlib import Path
 
@@ -29,4 +29,4 @@ def test_such_inputs_cannot_tell_and_draws_do(cheat):
     assert CHEATS[cheat] in found.reason
     (own,) = found.own_checks
     assert {"mean_of_values", "uniform_weights"} <= {passing.name for passing in own.passing}
-    assert "cannot tell" in own.sentence()
+    assert "is too weak" in own.sentence()

@@ -7,7 +7,7 @@ import pytest
 from attnspec.base.errors import UsageError
 from attnspec.validation.one_case import run_of
 from attnspec_draws import Recipe, draw, recipe_from_text
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.judge.certificate import DRAWS, certificate, certify
 from attnspec_draws.judge.distinguishing import (
     ASIDE,
@@ -38,11 +38,11 @@ def reported_of(case, *, graded=10, **tellings):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_so_many_draws_of_attention_tell_every_impostor_apart(dtype):
+def test_so_many_draws_of_attention_distinguish_every_trivial_answer(dtype):
     found = certify(recipes("scaled_dot_product_attention", Limits(dtype, elements=2000, longest=200)), {})
     assert found.is_complete, found.sentence()
     assert found.graded_share > 0.99
-    assert f"tell every one of {len(found.trivial_answers)} cheap wrong answers" in found.sentence()
+    assert f"distinguish every one of {len(found.trivial_answers)} cheap wrong answers" in found.sentence()
     for trivial_answer in found.trivial_answers:
         recipe = recipe_from_text(trivial_answer.first)
         before = (
@@ -81,7 +81,7 @@ def test_what_could_pass_is_named():
     zeros = found.trivial_answers[0]
     assert (zeros.distinguished, zeros.best_ratio, zeros.first) == (2, 12.0, "one")
     assert found.sentence() == (
-        "In float32, 2 draws tell 1 of 2 cheap wrong answers from the right ones; these could have passed: "
+        "In float32, 2 draws distinguish 1 of 2 cheap wrong answers from the right ones; these could have passed: "
         "both parts, weighed by powers of 2."
     )
 
@@ -92,9 +92,8 @@ def test_a_draw_that_is_hardly_graded_is_left_out():
     )
     assert (found.draws, found.left_out, found.graded_share) == (1, ("one",), 1.0)
     assert not found.is_complete
-    assert (
-        found.sentence() == "In float32, 1 draw tells nothing: every cheap wrong answer that was tried is right there."
-    )
+    said = "In float32, 1 draw distinguishes nothing: every cheap wrong answer that was tried is right there."
+    assert found.sentence() == said
 
 
 def test_a_set_of_nothing_is_worth_nothing():

@@ -1,4 +1,4 @@
-"""What a draw says of an answer: told apart, undecided, the same, aside; and which draws count."""
+"""What a draw says of an answer: distinguished, undecided, the same, aside; and which draws count."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from attnspec.cases.tensor_json import Inputs
 from attnspec.validation.one_case import case as golden_case
 from attnspec.validation.one_case import run_of
 from attnspec_draws import Recipe, draw
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.trivial_answers import TrivialAnswer
 from attnspec_draws.judge.distinguishing import (
@@ -35,7 +35,7 @@ def drawn_run(number=0, limits=PLAIN, conventions=None):
 
 
 def planted(answer, dtypes=("float32",)):
-    """Return an impostor that gives an answer, as the only one."""
+    """Return a trivial answer that gives an answer, as the only one."""
     return (TrivialAnswer("planted", "what was planted", answer, dtypes),)
 
 
@@ -115,14 +115,14 @@ def test_an_exact_0_is_far_from_every_number_and_says_nothing():
 
 
 @pytest.mark.parametrize(
-    ("places", "telling"), [([0, 1, 2], THE_SAME), ([1, 0, 2], DISTINGUISHED), ([0, 1, 1], DISTINGUISHED)]
+    ("positions", "telling"), [([0, 1, 2], THE_SAME), ([1, 0, 2], DISTINGUISHED), ([0, 1, 1], DISTINGUISHED)]
 )
-def test_where_numbers_only_move_every_other_number_is_told_apart(places, telling):
+def test_where_numbers_only_move_every_other_number_is_distinguished(positions, telling):
     limits = Limits("float32", extents={"heads": 3, "tokens": 2, "width": 2, "batch": 1})
     run = run_of(draw(Recipe("combine_heads", SEEDS, 0, limits)), "float32", {})
     joined = random_cases_of("combine_heads").trivial_answers["combine_heads"][0]
     moving = replace(
-        joined, answer=lambda call: {"output": call.right["output"][:, :, np.repeat(places, 2) * 2 + [0, 1] * 3]}
+        joined, answer=lambda call: {"output": call.right["output"][:, :, np.repeat(positions, 2) * 2 + [0, 1] * 3]}
     )
     assert distinguish(run, trivial_answers=(moving,)).trivial_answers[joined.name].telling == telling
 
@@ -146,7 +146,7 @@ def test_what_is_right_stays_right_under_conventions():
     )
 
 
-def test_an_impostor_that_only_rounds_is_none_in_that_dtype():
+def test_a_trivial_answer_that_only_rounds_is_none_in_that_dtype():
     assert distinguish(drawn_run(), trivial_answers=planted(off_by(9), dtypes=("float64",))).trivial_answers == {}
 
 
@@ -179,7 +179,7 @@ def test_a_draw_of_which_more_than_a_hundredth_is_not_graded_does_not_count(grad
 
 def test_certified_values_are_refused():
     run = golden_case("core/plain")._run
-    with pytest.raises(UsageError, match="core/plain does not owe values of the reference"):
+    with pytest.raises(UsageError, match="core/plain expects no values of the reference"):
         distinguish(run)
 
 
@@ -196,12 +196,12 @@ def test_of_a_large_case_a_part_is_answered():
     assert part is not None
     assert answering.call.right["output"].shape == (1, 4, 40, 5)
     right = answering.call.right["output"].reshape(-1)[part.elements["output"]]
-    assert np.allclose(right, run.case.golden("float32")["output"][part.places["output"]], rtol=1e-12)
+    assert np.allclose(right, run.case.golden("float32")["output"][part.positions["output"]], rtol=1e-12)
     assert 0 < right.size < run.case.golden("float32")["output"].size
 
 
 def test_what_is_too_large_even_in_parts_is_refused():
     run = drawn_run()
     generated = Inputs({}, {"query": Generated("bell", "seed", (1, 1, 2, 2), 5, 1.0)})
-    with pytest.raises(ValueError, match="too large for impostors"):
+    with pytest.raises(ValueError, match="too large for trivial answers"):
         distinguish(run._replace(case=run.case._replace(inputs=generated)))
