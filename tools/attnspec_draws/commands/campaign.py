@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.keeping import Kept
     from attnspec_draws.campaign.outcome import PartOutcome
-    from attnspec_draws.campaign.plan import Kind, Plan, Sought
+    from attnspec_draws.campaign.plan import Plan, Sought
     from attnspec_draws.commands.campaign_progress import Drawing
     from attnspec_draws.commands.campaign_request import Request
 
@@ -146,7 +146,8 @@ def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
     with doing(f"finding out what {shown} offers"):
         plan = _plan(workers, request.task, kept, request.sought)
     console = make_console()
-    drawing = Drawing(_draws(kept), cases, None if minutes is None else 60 * minutes)
+    drawn = sum(sum(outcome.statuses.values()) for outcome in kept.outcomes.values())
+    drawing = Drawing(drawn, cases, None if minutes is None else 60 * minutes)
     interrupted = _draw(request.task, replace(plan, cases=cases), workers, kept, drawing)
     tally = tallied(kept.outcomes.values())
     print_tally(tally, drawing, plan, request, console)
@@ -178,7 +179,7 @@ def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
     from attnspec_draws.campaign.plan import Plan
     from attnspec_draws.campaign.workers import WorkerLostError
-    from attnspec_draws.campaign.working import planned
+    from attnspec_draws.campaign.working import planned, planned_apart
     from attnspec_draws.commands.campaign_summary import once
 
     if kept.plan is not None:
@@ -186,29 +187,17 @@ def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     try:
         kinds = once(workers, planned, task, sought)
     except WorkerLostError:
-        kinds = _planned_apart(workers, task, sought)
+        # What a target offers that ends its process now and then is found in a process of its own.
+        try:
+            kinds = once(workers, planned_apart, task, sought)
+        except (WorkerLostError, TargetError):
+            raise UsageError(
+                f"{task.target.name} ended its process while it was imported. "
+                "Import it in an interpreter of your own to see why."
+            ) from None
     plan = Plan(sought.seed, kinds, None)
     kept.begin(plan)
     return plan
-
-
-def _planned_apart(workers: Executor, task: Task, sought: Sought) -> tuple[Kind, ...]:
-    """Find what a target offers that ends its process now and then."""
-    from attnspec_draws.campaign.workers import WorkerLostError
-    from attnspec_draws.campaign.working import planned_apart
-    from attnspec_draws.commands.campaign_summary import once
-
-    try:
-        return once(workers, planned_apart, task, sought)
-    except (WorkerLostError, TargetError):
-        raise UsageError(
-            f"{task.target.name} ended its process while it was imported. "
-            "Import it in an interpreter of your own to see why."
-        ) from None
-
-
-def _draws(kept: Kept) -> int:
-    return sum(sum(outcome.statuses.values()) for outcome in kept.outcomes.values())
 
 
 def _draw(task: Task, plan: Plan, workers: Executor, kept: Kept, drawing: Drawing) -> KeyboardInterrupt | None:

@@ -132,16 +132,17 @@ def laid_out(
     features: Iterable[str],
     clauses: Iterable[str],
     behind: Iterable[str] = (),
+    clauses_behind: Iterable[str] = (),
     memory_order: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Drawn:
     """Return a drawn case whose memory order is drawn, too, unless its inputs share memory.
 
-    `clauses` lack their `prefix`; `behind` are features that follow the one of the memory order; `fields` are others of
-    `Drawn`.
+    Clauses lack their `prefix`; `behind` are features that follow the one of the memory order, as `clauses_behind` do;
+    `fields` are others of `Drawn`.
     """
     memory_order = memory_order or draw_memory_order(words, inputs, limits)
-    clauses = (*clauses, *(("memory_layout",) if memory_order else ()))
+    clauses = (*clauses, *(("memory_layout",) if memory_order else ()), *clauses_behind)
     return Drawn(
         inputs=inputs,
         features=(*features, *((MEMORY_ORDER,) if memory_order else ()), *behind),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnspec.base.plain_text import plain_text
@@ -63,16 +63,16 @@ class JudgeReport:
     candidate: str
     verdict: Word
     reason: str
-    diagnosis: tuple[str, ...]
-    at: Tally
-    beside: Tally
-    certificates: tuple[Certificate, ...]
-    sampled: Sampled | None
-    own_checks: tuple[OwnCheckFound, ...]
     seed: str
     is_replay: bool
     conditions: Conditions
-    conventions: Mapping[str, str]
+    diagnosis: tuple[str, ...] = ()
+    at: Tally = NOTHING_DRAWN
+    beside: Tally = NOTHING_DRAWN
+    certificates: tuple[Certificate, ...] = ()
+    sampled: Sampled | None = None
+    own_checks: tuple[OwnCheckFound, ...] = ()
+    conventions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
         """Return the verdict and why, on a line."""
@@ -109,60 +109,28 @@ def judge_report_of(
     *,
     at: Tally,
     beside: Tally,
-    certificates: tuple[Certificate, ...],
-    sampled: Sampled | None,
-    own_checks: tuple[OwnCheckFound, ...],
-    seed: str,
-    is_replay: bool,
-    conditions: Conditions,
-    conventions: Mapping[str, str],
     own_conventions: Mapping[str, str],
     recognised: tuple[str, ...],
     stopped: str | None,
+    **fields: Any,
 ) -> JudgeReport:
     """Build the report on a candidate; its own words are reported as plain text.
 
     `own_conventions` are declared, and not graded by; `recognised` says what wrong answers are that were there before;
-    `stopped` says why no more was drawn, None where all was.
+    `stopped` says why no more was drawn, None where all was; `fields` are others of `JudgeReport`.
     """
     causes = tuple(dict.fromkeys(map(plain_text, (*recognised, *_explaining(report)))))
     diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
     word, reason = _found(report, at, beside, causes, stopped)
-    return JudgeReport(
-        candidate=plain_text(candidate),
-        verdict=word,
-        reason=plain_text(reason, longest=_LONGEST),
-        diagnosis=diagnosis,
-        at=at,
-        beside=beside,
-        certificates=certificates,
-        sampled=sampled,
-        own_checks=own_checks,
-        seed=seed,
-        is_replay=is_replay,
-        conditions=conditions,
-        conventions=conventions,
-    )
+    reason = plain_text(reason, longest=_LONGEST)
+    return JudgeReport(plain_text(candidate), word, reason, diagnosis=diagnosis, at=at, beside=beside, **fields)
 
 
 def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> JudgeReport:
     """Return the report on a candidate that cannot be loaded, for the reason that its process gave."""
     memory = " It may ask for too little memory: --memory." if "MemoryError" in why else ""
-    return JudgeReport(
-        candidate=plain_text(candidate),
-        verdict="not judged",
-        reason=plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST),
-        diagnosis=(),
-        at=NOTHING_DRAWN,
-        beside=NOTHING_DRAWN,
-        certificates=(),
-        sampled=None,
-        own_checks=(),
-        seed=seed,
-        is_replay=is_replay,
-        conditions=conditions,
-        conventions={},
-    )
+    reason = plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST)
+    return JudgeReport(plain_text(candidate), "not judged", reason, seed, is_replay, conditions)
 
 
 def _of_own_conventions(report: Report, own_conventions: Mapping[str, str]) -> Iterator[str]:
@@ -198,19 +166,14 @@ def _found(
     if not at.passed:
         return "not judged", "Nothing of its answers at these shapes could be graded."
     if beside.wrong:
-        why = _why(report, beside, diagnosis, stopped)
-        return (
-            "right at your shapes, wrong beside them",
-            f"All {at.draws} draws at the shapes passed. Beside them: {why}",
-        )
+        why = f"All {at.draws} draws at the shapes passed. Beside them: {_why(report, beside, diagnosis, stopped)}"
+        return "right at your shapes, wrong beside them", why
     if stopped:
         return "wrong", f"All {at.passed} draws that were called passed. {stopped}"
     declined = f"; {beside.declined} there it declined" if beside.declined else ""
     ungraded = f" Of {at.ungraded} others nothing could be graded." if at.ungraded else ""
-    return (
-        "right",
-        f"All {at.passed} draws at the shapes passed, and all {beside.passed} beside them{declined}.{ungraded}",
-    )
+    passed = f"All {at.passed} draws at the shapes passed, and all {beside.passed} beside them"
+    return "right", f"{passed}{declined}.{ungraded}"
 
 
 def _declined(report: Report, at: Tally) -> str:
@@ -229,12 +192,8 @@ def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str 
     """Return the sentence of a wrong verdict: how many, and the likeliest cause, or what the first one shows."""
     first = next(result for result in report.results if result.case.id == tally.first_wrong)
     shown = sentence(plain_text(first.verdict.message or first.status, longest=_QUOTED))
-    if diagnosis:
-        shown = diagnosis[0]
-    elif first.verdict.worst is None:
-        shown = f"It {shown}" if first.status == "error" else f"The first one: {shown}"
-    else:
-        shown = f"The first one: {shown}"
+    raised = first.verdict.worst is None and first.status == "error"
+    shown = diagnosis[0] if diagnosis else f"{'It' if raised else 'The first one:'} {shown}"
     more = f" {stopped}" if stopped else ""
     failed = "1 draw failed" if tally.wrong == 1 else f"{tally.wrong} of {tally.draws} draws failed"
     return f"{failed}. {shown}{more}"

@@ -1,4 +1,4 @@
-"""How long the axes of a drawn case are: short ones for the most part, and one or two long ones."""
+"""Lengths of the axes of attention: drawn ones, short for the most part, and those of a user's shapes."""
 
 from __future__ import annotations
 
@@ -108,12 +108,8 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
         "batch": stream.between(1, 3),
         "shared": stream.between(1, 3),
         "group": stream.weighted(_GROUPS),
-        "queries": stream.between(1, SHORT),
-        "keys": stream.between(1, SHORT),
-        "width": stream.between(1, SHORT),
-        "value_width": stream.between(1, SHORT),
-        "past": stream.between(1, SHORT),
     }
+    lengths |= {axis: stream.between(1, SHORT) for axis in ("queries", "keys", "width", "value_width", "past")}
     has_past = with_past and stream.percent(_PAST)
     _lengthen(stream, limits, lengths)
     _make_special(stream, lengths)
@@ -155,11 +151,7 @@ def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
 
 def _make_special(stream: Stream, lengths: dict[str, int]) -> None:
     """Make queries one, and heads as wide as they usually are, more often than chance would."""
-    one_query, usual, same_widths = (
-        stream.percent(_ONE_QUERY),
-        stream.percent(_USUAL_WIDTH),
-        stream.percent(_SAME_WIDTHS),
-    )
+    one_query, usual, same_widths = map(stream.percent, (_ONE_QUERY, _USUAL_WIDTH, _SAME_WIDTHS))
     width = stream.one_of(_USUAL_WIDTHS)
     if one_query:
         lengths["queries"] = 1
@@ -199,9 +191,7 @@ def _leave_out(limits: Limits, lengths: dict[str, int]) -> None:
         if not limits.allow(feature):
             leading = next((axis for axis in axes if axis in limits.extents), axes[0])
             lengths |= dict.fromkeys(axes, max(lengths[leading], 1))
-    if not limits.allow("past_key", "past_value"):
-        lengths["past"] = 0
-    if not limits.allow("unequal_lengths"):
+    if not limits.allow("past_key", "past_value") or not limits.allow("unequal_lengths"):
         lengths["past"] = 0
 
 

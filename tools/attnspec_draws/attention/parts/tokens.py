@@ -99,15 +99,19 @@ def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...
     return (PREFIX,)
 
 
-def _peaked(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
-    tokens["query"] *= _PEAK / 4
+def _and_past(tokens: Tokens, name: str) -> list[str]:
+    """Return the names of keys or values, past ones too where there are any."""
+    return [each for each in (name, f"past_{name}") if each in tokens]
+
+
+def _multiply(tokens: Tokens, name: str, factor: float) -> None:
+    for each in _and_past(tokens, name):
+        tokens[each] *= factor
 
 
 def _large(tokens: Tokens, _stream: Stream, dtype: str) -> None:
-    tokens["query"] *= _PEAK / 4
-    for name in ("key", "past_key"):
-        if name in tokens:
-            tokens[name] *= _FAR[dtype]
+    _multiply(tokens, "query", _PEAK / 4)
+    _multiply(tokens, "key", _FAR[dtype])
 
 
 def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
@@ -116,81 +120,66 @@ def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     keys = past + tokens["key"].shape[2]
     positions = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
     steps = np.floor_divide(positions, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
-    if tokens["key"].shape[3] == 0:
-        return
-    tokens["query"][..., 0] = 1.0
-    tokens["key"][..., 0] = steps[past:]
-    if past:
-        tokens["past_key"][..., 0] = steps[:past]
+    if tokens["key"].shape[3]:
+        tokens["query"][..., 0] = 1.0
+        tokens["key"][..., 0] = steps[past:]
+        if past:
+            tokens["past_key"][..., 0] = steps[:past]
 
 
 def _tied(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Make every key one of three."""
-    for name in ("key", "past_key"):
-        if name in tokens and tokens[name].shape[2]:
-            chosen = whole_numbers(stream, (tokens[name].shape[2],), 0, min(2, tokens[name].shape[2] - 1))
-            tokens[name] = tokens[name][:, :, chosen]
+    for name in _and_past(tokens, "key"):
+        keys = tokens[name].shape[2]
+        if keys:
+            tokens[name] = tokens[name][:, :, whole_numbers(stream, (keys,), 0, min(2, keys - 1))]
 
 
 def _equal(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
     """Make all keys of a head the same."""
     first = tokens["key"][:, :, :1]
-    for name in ("key", "past_key"):
-        if name in tokens and first.shape[2]:
-            tokens[name] = np.broadcast_to(first, tokens[name].shape).copy()
+    for name in _and_past(tokens, "key") if first.shape[2] else ():
+        tokens[name] = np.broadcast_to(first, tokens[name].shape).copy()
 
 
 def _nearly_tied(tokens: Tokens, stream: Stream, dtype: str) -> None:
     """Let keys of a head differ in their last digits alone."""
     first = tokens["key"][:, :, :1]
-    for name in ("key", "past_key"):
-        if name in tokens and first.shape[2]:
-            apart = whole_numbers(stream, tokens[name].shape, -4, 4) * 2.0**-9
-            tokens[name] = rounded_to(first + apart, dtype)
-
-
-def _uniform(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
-    tokens["query"][...] = 0.0
+    for name in _and_past(tokens, "key") if first.shape[2] else ():
+        apart = whole_numbers(stream, tokens[name].shape, -4, 4) * 2.0**-9
+        tokens[name] = rounded_to(first + apart, dtype)
 
 
 def _cancelling(tokens: Tokens, stream: Stream, dtype: str) -> None:
     """Set values far above and far below 0 in turns, so that little is left of their mean."""
     run = stream.between(1, 3)
-    for name in ("value", "past_value"):
-        if name in tokens:
-            turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), run)
-            signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
-            tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
-
-
-def _tiny(tokens: Tokens, _stream: Stream, dtype: str) -> None:
-    for name in ("value", "past_value"):
-        if name in tokens:
-            tokens[name] *= _TINY[dtype]
+    for name in _and_past(tokens, "value"):
+        turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), run)
+        signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
+        tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
 
 
 def _far_below(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
     """Let every score lie far below zero, or far above it for a negative scale."""
-    if tokens["key"].shape[3] == 0:
-        return
-    tokens["query"][..., 0] = 1.0
-    for name in ("key", "past_key"):
-        if name in tokens:
+    if tokens["key"].shape[3]:
+        tokens["query"][..., 0] = 1.0
+        for name in _and_past(tokens, "key"):
             tokens[name][..., 0] = FAR_BELOW
 
 
 _CHANGES: Mapping[str, Callable[[Tokens, Stream, str], None]] = {
-    "peaked": _peaked,
+    "peaked": lambda tokens, _stream, _dtype: _multiply(tokens, "query", _PEAK / 4),
     "large": _large,
     "rising": _rising,
     "tied": _tied,
     "nearly_tied": _nearly_tied,
     "equal": _equal,
-    "uniform": _uniform,
+    "uniform": lambda tokens, _stream, _dtype: tokens["query"].fill(0.0),
     "cancelling": _cancelling,
-    "tiny": _tiny,
+    "tiny": lambda tokens, _stream, dtype: _multiply(tokens, "value", _TINY[dtype]),
     "far_below": _far_below,
 }
+"""Class of numbers to the change that makes them of plain ones."""
 
 HEAVY = "heavy"
 
