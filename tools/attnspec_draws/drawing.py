@@ -18,7 +18,7 @@ from attnspec.families.lookup import needed
 from attnspec.grading.reference_answers import reference_outputs, reference_refusal
 from attnspec_draws.generators.drawn import CHANGED, argument_to_change, other_value
 from attnspec_draws.generators.memory import ONE_ARRAY
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import case_generator_of, random_cases_of
 from attnspec_draws.generators.refusing import REFUSED, TWICE, malformed, of_another_value
 from attnspec_draws.generators.special_numbers import BEYOND_FLOAT16, beyond_float16
 from attnspec_draws.generators.words import Words
@@ -85,9 +85,8 @@ def drawn_of(recipe: Recipe) -> Drawn:
 
 def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
     """Return whether the reference refuses what was drawn, which nobody declines for something that is left out."""
-    if _refusal(recipe, drawn) is None:
-        return False
-    return needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+    is_refused = _refusal(recipe, drawn) is not None
+    return is_refused and needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
 
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
@@ -97,18 +96,8 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
-    case_generators = [random_cases_of(operation).case_generators[operation] for operation in drawable()]
-    return tuple(
-        sorted(
-            {
-                BEYOND_FLOAT16,
-                CHANGED,
-                REFUSED,
-                TWICE,
-                *(word for case_generator in case_generators for word in case_generator.own_words),
-            }
-        )
-    )
+    own = (case_generator_of(operation).own_words for operation in drawable())
+    return tuple(sorted(frozenset((BEYOND_FLOAT16, CHANGED, REFUSED, TWICE)).union(*own)))
 
 
 def can_be_left_out(word: str) -> bool:
@@ -179,7 +168,7 @@ def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
 
 def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
     """Return the argument that is changed, if any; None where the first expected result stays nearly the same."""
-    name, derived = drawn.changed, random_cases_of(recipe.operation).case_generators[recipe.operation].derived
+    name, derived = drawn.changed, case_generator_of(recipe.operation).derived
     if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
         return None
     inputs, attributes = dict(drawn.inputs), dict(drawn.attributes)

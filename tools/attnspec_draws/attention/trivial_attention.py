@@ -168,7 +168,8 @@ def _without_past(call: Answered) -> Outputs:
     if "past_key" not in call.inputs:
         return dict(call.right)
     attended = _attended(call)
-    return _leaving_out(call, attended, np.arange(attended.shape[3]) < call.inputs["past_key"].shape[2])
+    is_past: NDArray[np.bool_] = np.less(np.arange(attended.shape[3]), call.inputs["past_key"].shape[2])
+    return _leaving_out(call, attended, is_past)
 
 
 def _short_products(call: Answered) -> Outputs:

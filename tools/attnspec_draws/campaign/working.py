@@ -13,7 +13,7 @@ from attnspec.cases import suite_of_random
 from attnspec.guard.task import opened
 from attnspec.runner import resolved_for, run_suite
 from attnspec_draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
-from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome
+from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, merged
 from attnspec_draws.campaign.plan import Kind, numbers_done
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.drawing import case_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from attnspec.guard.task import Task
     from attnspec.runner import Result
     from attnspec.targets import Implementation
+    from attnspec_draws import Recipe
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.plan import Part, Plan, Sought
 
@@ -115,23 +116,16 @@ class _Offers:
 def run_part(task: Task, part: Part) -> PartOutcome:
     """Draw and grade a part."""
     implementation = open_once(task)
-    statuses: Counter[str] = Counter()
-    features: Counter[str] = Counter()
-    longest: dict[str, int] = {}
-    others: list[DrawOutcome] = []
-    worst = 0.0
-    for recipe in part.recipes:
-        drawn = drawn_of(recipe)
-        (result,) = ask(implementation, [case_of(recipe, drawn)], task)
-        statuses[result.status] += 1
-        features.update(drawn.features)
-        for axis, length in drawn.extents.items():
-            longest[axis] = max(longest.get(axis, 0), length)
-        if result.status == "pass" and result.verdict.worst is not None:
-            worst = max(worst, result.verdict.worst.ratio)
-        if result.status not in ("pass", "unsupported"):
-            others.append(outcome_of(result))
-    return PartOutcome(part.key, dict(statuses), tuple(others), dict(features), longest, worst)
+    return merged(part.key, [_outcome(implementation, task, recipe) for recipe in part.recipes])
+
+
+def _outcome(implementation: Implementation, task: Task, recipe: Recipe) -> PartOutcome:
+    drawn = drawn_of(recipe)
+    (result,) = ask(implementation, [case_of(recipe, drawn)], task)
+    passed, worst = result.status == "pass", result.verdict.worst
+    others = () if passed or result.status == "unsupported" else (outcome_of(result),)
+    ratio = worst.ratio if passed and worst is not None else 0.0
+    return PartOutcome(recipe.text, {result.status: 1}, others, Counter(drawn.features), drawn.extents, ratio)
 
 
 def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.literals import array_literal
+from attnspec.base.replacing import check_replaceable, replace_file
+from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
+from attnspec_draws import draw, recipe_from_text
+from attnspec_draws.campaign.covering import coverage_page, covered, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +27,6 @@ if TYPE_CHECKING:
 
 def check_files(recipes: Path | None, coverage: Path | None, resume: Path | None) -> None:
     """Refuse unwritable files, or two that are one, by `UsageError` before anything is drawn; none is touched."""
-    from attnspec.base.replacing import check_replaceable
-
     named = {"--recipes": recipes, "--coverage": coverage, "--resume": resume}
     options: dict[Path, str] = {}
     for option, path in named.items():
@@ -42,8 +44,6 @@ def write_recipes(path: Path, recipes: Sequence[str]) -> None:
     if path.suffix != ".py":
         _write(path, "".join(f"{recipe}\n" for recipe in recipes))
         return
-    from attnspec_draws import draw, recipe_from_text
-
     found: list[FoundCase] = []
     for recipe in recipes:
         case = draw(recipe_from_text(recipe))
@@ -54,9 +54,6 @@ def write_recipes(path: Path, recipes: Sequence[str]) -> None:
 
 def write_coverage(path: Path, workers: Executor, plan: Plan, outcomes: Mapping[str, PartOutcome]) -> None:
     """Write the coverage of golden cases and draws, which the workers draw once more; `UsageError` if refused."""
-    from attnspec.cases import load_suite
-    from attnspec_draws.campaign.covering import coverage_page, covered, together
-
     found: list[Any] = []
     pending: list[Any] = []
     for part in plan.parts_done(outcomes):
@@ -77,8 +74,6 @@ def _taken(workers: Executor, pending: list[Any]) -> list[Any]:
 
 
 def _write(path: Path, text: str) -> None:
-    from attnspec.base.replacing import replace_file
-
     try:
         replace_file(path, text)
     except OSError as error:

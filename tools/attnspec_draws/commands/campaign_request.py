@@ -7,13 +7,17 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.errors import UsageError
+from attnspec.contract import CAPABILITIES
+from attnspec.guard.task import Task
+from attnspec.targets.target import pairs, words
+from attnspec.validation import check_operation, check_request
+from attnspec_draws import can_be_left_out, words_of_draws
+from attnspec_draws.campaign.plan import Sought
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attnspec.guard.task import Task
     from attnspec.targets.target import Target
-    from attnspec_draws.campaign.plan import Sought
 
 _CALLED = {"operation": "bare_operation"}
 """Fields of a target that have another name in the files of campaigns."""
@@ -37,11 +41,6 @@ def request_of(
     longest: int | None,
 ) -> Request:
     """Read the words of the command; `UsageError` where one of them means nothing."""
-    from attnspec.targets.target import words
-    from attnspec.validation import check_operation, check_request
-    from attnspec_draws import words_of_draws
-    from attnspec_draws.campaign.plan import Sought
-
     for operation in operations:
         check_operation(operation)
     drawn_in = words(dtypes)
@@ -73,9 +72,6 @@ def _about(target: Target) -> dict[str, Any]:
 
 
 def _check_left_out(left_out: frozenset[str]) -> None:
-    from attnspec.contract import CAPABILITIES
-    from attnspec_draws import can_be_left_out, words_of_draws
-
     for word in sorted(left_out):
         if not can_be_left_out(word):
             near = get_close_matches(word, (*CAPABILITIES, *words_of_draws()), n=1)
@@ -88,10 +84,6 @@ def _check_left_out(left_out: frozenset[str]) -> None:
 
 
 def _task(target: Target, dtypes: tuple[str, ...], conventions: tuple[str, ...]) -> Task:
-    from attnspec.guard.task import Task
-    from attnspec.targets.target import pairs
-    from attnspec.validation import check_request
-
     declared = pairs(conventions, "--convention")
     check_request((), declared)
     # A draw that takes too long is a result like any other.

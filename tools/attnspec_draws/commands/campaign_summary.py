@@ -11,6 +11,9 @@ import click
 
 from attnspec.command_line.terminal import say
 from attnspec.reports.wording import counted, sentence
+from attnspec_draws.campaign.explaining_failures import FoundProblem, deadly, evidence_of, explained
+from attnspec_draws.campaign.workers import WorkerLostError
+from attnspec_draws.campaign.working import shrunk_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from attnspec.guard.task import Task
     from attnspec_draws.campaign.executors import Executor
-    from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem
+    from attnspec_draws.campaign.explaining_failures import Evidence
     from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
     from attnspec_draws.campaign.plan import Plan
     from attnspec_draws.commands.campaign_progress import Drawing
@@ -59,9 +62,6 @@ def failures_found(
     workers: Executor, task: Task, tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan
 ) -> tuple[Found, ...]:
     """Find the problems of the draws that failed, and shrink them, on the workers that ran them."""
-    from attnspec_draws.campaign.explaining_failures import FoundProblem, deadly, evidence_of
-    from attnspec_draws.campaign.working import shrunk_failure
-
     found: list[Found] = []
     for evidence in evidence_of(tally, outcomes, plan):
         problems = _explained(workers, task, evidence)
@@ -81,9 +81,6 @@ def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
 
 def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...] | None:
     """Return what is wrong; None where running them again ends the worker."""
-    from attnspec_draws.campaign.explaining_failures import explained
-    from attnspec_draws.campaign.workers import WorkerLostError
-
     try:
         return once(workers, explained, task, evidence)
     except WorkerLostError:
@@ -181,8 +178,6 @@ def ungraded_sentence(tally: Tally, plan: Plan, outcomes: Mapping[str, PartOutco
 
 def debugging(recipe: str, target: str) -> str:
     """Return the command that asks a target for one draw."""
-    import shlex
-
     return f"attnspec debug {shlex.quote(recipe)} {shlex.quote(target)}"
 
 

@@ -77,6 +77,16 @@ def random_cases_of(operation: str) -> RandomCases:
     return _random_cases(OPERATIONS[operation].family)
 
 
+def case_generator_of(operation: str) -> CaseGenerator:
+    """Return the case generator of an operation that is drawable."""
+    return random_cases_of(operation).case_generators[operation]
+
+
+def trivial_answers_of(operation: str) -> tuple[TrivialAnswer, ...]:
+    """Return the trivial answers of an operation."""
+    return random_cases_of(operation).trivial_answers.get(operation, ())
+
+
 @cache
 def _random_cases(family: str) -> RandomCases:
     return loaded(_OF_FAMILY[family])

@@ -51,17 +51,10 @@ class Part(NamedTuple):
 class TrivialAnswer:
     """Trivial answer: wrong and cheap to give; a set of expected answers should be known to expose it.
 
-    Attributes
-    ----------
-    name
-        Its name, of words joined by underscores.
-    sentence
-        Rest of a sentence that begins with "It answers with".
-    answer
-        Takes a call; gives its answer by output name. Outputs that it leaves out are taken to be right; it gives none
-        at all where it has no answer of its own, and the right one where it does not apply.
-    dtypes
-        Dtypes of runs in which it is wrong by more than rounding.
+    `name` is of words joined by underscores; `sentence` the rest of one that begins with "It answers with". `answer`
+    takes a call and gives its answer by output name: outputs that it leaves out are taken to be right; it gives none
+    where it has no answer of its own, and the right one where it does not apply. `dtypes` are those of runs in which it
+    is wrong by more than rounding.
     """
 
     name: str
@@ -130,7 +123,7 @@ class Forms:
     def listed(self, previous: str, *rows: Row) -> tuple[TrivialAnswer, ...]:
         """Return zeros, the trivial answers of some rows, and the answer to the call before, called `previous`."""
         every: tuple[Row, ...] = (("zeros", "zeros", self.zeros), *rows, ("previous_answer", previous, self.previous))
-        return tuple(TrivialAnswer(*row) for row in every)
+        return tuple(TrivialAnswer(*row[:3], row[3] if len(row) == 4 else FLOAT_DTYPES) for row in every)
 
 
 def in_half_precision(inputs: Mapping[str, NDArray[Any]]) -> Outputs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.validation.one_case import run_of
 from attnspec_draws import draw
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import trivial_answers_of
 from attnspec_draws.generators.refusing import REFUSED
 from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
@@ -121,7 +121,7 @@ def certificate(operation: str, dtype: str, reported: Sequence[DrawReported]) ->
     graded = sum(each.graded for each in counting)
     trivial_answers = tuple(
         _of_trivial_answer(each.name, each.sentence, counting)
-        for each in random_cases_of(operation).trivial_answers.get(operation, ())
+        for each in trivial_answers_of(operation)
         if dtype in each.dtypes
     )
     left_out = tuple(each.case for each in reported if not each.counts)

@@ -12,7 +12,7 @@ from attnspec.cases import attributes_in
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, rounded_to
 from attnspec.grading import Values, compare
 from attnspec.grading.reference_answers import reference_outputs
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered, Part
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def distinguish(
     call = answering.call._replace(before=before or {})
     reported: dict[str, Reported] = {}
     if trivial_answers is None:
-        trivial_answers = random_cases_of(case.operation).trivial_answers.get(case.operation, ())
+        trivial_answers = trivial_answers_of(case.operation)
     for trivial_answer in trivial_answers:
         if run.dtype not in (*trivial_answer.dtypes, ANY):
             continue
@@ -218,7 +218,7 @@ def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | Non
     output = run.operation.outputs[0]
     call = Answered(case.inputs, attributes_in(run.dtype, case.attributes), case.golden(run.dtype))
     tolerance = bound.of(output, run.place).error
-    for trivial_answer in random_cases_of(case.operation).trivial_answers.get(case.operation, ()):
+    for trivial_answer in trivial_answers_of(case.operation):
         with np.errstate(all="ignore"):
             given = trivial_answer.answer(call).get(output)
             if given is not None and given.shape == answer.shape and np.all(np.abs(given - answer) <= 2 * tolerance):

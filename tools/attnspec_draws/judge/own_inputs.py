@@ -12,7 +12,7 @@ import numpy as np
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import REFERENCE_DTYPE, is_float, rounded_to
 from attnspec.grading.reference_answers import reference_outputs
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered
 from attnspec_draws.judge.shapes import KINDS
 
@@ -149,7 +149,7 @@ def _trivial_answers(
     call = Answered(wide, attributes, right)
     wrong = 0
     found: list[Passing] = []
-    for trivial_answer in random_cases_of(operation).trivial_answers.get(operation, ()):
+    for trivial_answer in trivial_answers_of(operation):
         if dtype not in trivial_answer.dtypes:
             continue
         with np.errstate(all="ignore"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec_draws import Recipe, drawn_of
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import case_generator_of
 from attnspec_draws.generators.words import Words
 from attnspec_draws.judge.shapes import limits_at
 
@@ -45,7 +45,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     """Give the draws of a shape in a dtype: `draws` at it, then half as many beside it; fewer where they are large."""
     limits = limits_at(shape, dtype)
     about = (shape.text, dtype)
-    classes = random_cases_of(shape.operation).case_generators[shape.operation].classes_of_large
+    classes = case_generator_of(shape.operation).classes_of_large
     large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
     many = min(draws, LARGE_DRAWS) if large else draws
 

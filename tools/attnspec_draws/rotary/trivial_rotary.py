@@ -61,7 +61,7 @@ def _linear(call: Answered) -> Outputs:
     return _WITH_FACTOR.answer(call, scaling=None if call.attributes.get("factor") is None else "linear")
 
 
-def _counted(call: Answered, first: NDArray[np.int64]) -> Outputs:
+def _counted(call: Answered, first: NDArray[np.int64] | int) -> Outputs:
     """Count the positions on from the first one."""
     positions = call.inputs["position_ids"]
     counted = first + np.arange(positions.shape[1], dtype=np.int64)
@@ -126,13 +126,9 @@ TRIVIAL_ROTARY = {
     ),
     "rotary_tables": _TABLES.listed(
         "the tables of the call before",
-        (
-            "exchanged",
-            "cosine and sine exchanged",
-            lambda call: {"cos": call.right["sin"], "sin": call.right["cos"]},
-        ),
+        ("exchanged", "cosine and sine exchanged", lambda call: {"cos": call.right["sin"], "sin": call.right["cos"]}),
         ("other_way", "sines of the other sign", lambda call: {"sin": -call.right["sin"]}),
-        ("counted", "tables for the positions 0, 1, 2, ...", lambda call: _counted(call, np.int64(0))),
+        ("counted", "tables for the positions 0, 1, 2, ...", lambda call: _counted(call, 0)),
         (
             "counted_on",
             "tables for positions that are counted on from the first one",

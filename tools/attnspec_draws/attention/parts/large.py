@@ -217,8 +217,10 @@ def _expected(
             distance = np.abs(case.positions(entry, queries)[:, np.newaxis] - np.arange(extents.keys))
             bias = -given["alibi_slopes"][head] * distance
         of_head = {"sinks": given["sinks"][[head]]} if "sinks" in given else {}
-        tokens = (array[np.newaxis, np.newaxis] for array in (query, key, value))
-        found = scaled_dot_product_attention(*tokens, np.where(attended, bias, -np.inf), **of_head, **of_scores)
+        query, key, value = (array[np.newaxis, np.newaxis] for array in (query, key, value))
+        found = scaled_dot_product_attention(
+            query, key, value, np.where(attended, bias, -np.inf), **of_head, **of_scores
+        )
         outputs[chosen], logarithms[chosen] = found.output[0, 0][:, features], found.logsumexp[0, 0]
     return {"output": outputs.reshape(-1), "logsumexp": logarithms}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import RUN_DTYPE, numpy_dtype
+from attnspec_draws.generators.drawn import those
 from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def quantize(
         return ()
     if not is_mixed:
         formats = dict.fromkeys(formats, formats["key"])
-    formats = _allowed({name: formats[name] for name in given} if given else _chosen(which, formats), limits)
+    names = given or (formats if which == "all" else which.split("_and_"))
+    formats = _allowed({name: formats[name] for name in names}, limits)
     for name, dtype in formats.items():
         _round(words, name, dtype, extents, inputs, limits)
     if "query" in formats:
@@ -80,12 +82,7 @@ def clauses_of_quantized(inputs: Mapping[str, NDArray[Any]], attributes: Mapping
         "order": bool(added or attributes.get("softcap")),
         "past": "past_key" in inputs,
     }
-    return ("quantized.numbers", *(f"quantized.{clause}" for clause, uses in used.items() if uses))
-
-
-def _chosen(which: str, formats: Mapping[str, str]) -> dict[str, str]:
-    names = formats if which == "all" else which.split("_and_")
-    return {name: formats[name] for name in names}
+    return ("quantized.numbers", *(f"quantized.{clause}" for clause in those(used)))
 
 
 def _allowed(formats: dict[str, str], limits: Limits) -> dict[str, str]:
@@ -93,11 +90,8 @@ def _allowed(formats: dict[str, str], limits: Limits) -> dict[str, str]:
     offered = [dtype for dtype in _FORMATS if limits.allow(dtype)]
     if not offered:
         return {}
-    kept = {
-        name: dtype if dtype in offered else offered[0]
-        for name, dtype in formats.items()
-        if limits.allow(f"{name}_scale")
-    }
+    names = [name for name in formats if limits.allow(f"{name}_scale")]
+    kept = {name: formats[name] if formats[name] in offered else offered[0] for name in names}
     if limits.allow("mixed_quantization"):
         return kept
     return dict.fromkeys(kept, kept["key"]) if len(kept) == len(("query", "key", "value")) else {}
@@ -136,8 +130,4 @@ def _features(formats: Mapping[str, str], inputs: Mapping[str, NDArray[Any]]) ->
         "scale_per_head": any(scale.ndim and scale.shape[-1] != 1 for scale in scales),
         "scale_per_batch_entry": any(scale.ndim > 1 and len(scale) != 1 for scale in scales),
     }
-    return (
-        *dict.fromkeys(formats.values()),
-        *(f"{name}_scale" for name in formats),
-        *(name for name, holds in named.items() if holds),
-    )
+    return (*dict.fromkeys(formats.values()), *(f"{name}_scale" for name in formats), *those(named))

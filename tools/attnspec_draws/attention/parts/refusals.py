@@ -1,4 +1,4 @@
-"""By which clauses another shape of an input is refused, for each operation that refuses one."""
+"""Refusals of attention: clauses by which other shapes of inputs, and other values of arguments, are refused."""
 
 from __future__ import annotations
 
@@ -34,12 +34,9 @@ def _of_attention(prefix: str) -> dict[str, Refusals]:
     }
 
 
-def _past() -> Refusals:
-    return Refusals(("sdpa.rejects.batch", "sdpa.rejects.grouped", "sdpa.rejects.length", None))
-
-
 _GRADIENT = _alone("sdpa_backward.rejects.gradient_shape")
 _SCALE = _alone("sdpa.rejects.scale_shape")
+_PAST = Refusals(("sdpa.rejects.batch", "sdpa.rejects.grouped", "sdpa.rejects.length", None))
 _OUTPUT = Refusals(("merge.rejects.outputs",) * 4, "merge.rejects.rank")
 _LOGARITHM = Refusals(("merge.rejects.logsumexp",) * 3, "merge.rejects.rank")
 _TOKENS = Refusals(rank="multi_head.rejects.rank")
@@ -47,16 +44,12 @@ _TOKENS = Refusals(rank="multi_head.rejects.rank")
 REFUSALS: Mapping[str, Mapping[str, Refusals]] = {
     "scaled_dot_product_attention": {
         **_of_attention("sdpa"),
-        "past_key": _past(),
-        "past_value": _past(),
-        "query_scale": _SCALE,
-        "key_scale": _SCALE,
-        "value_scale": _SCALE,
+        **dict.fromkeys(("past_key", "past_value"), _PAST),
+        **dict.fromkeys(("query_scale", "key_scale", "value_scale"), _SCALE),
     },
     "scaled_dot_product_attention_backward": {
         **_of_attention("sdpa_backward"),
-        "grad_output": _GRADIENT,
-        "grad_logsumexp": _GRADIENT,
+        **dict.fromkeys(("grad_output", "grad_logsumexp"), _GRADIENT),
     },
     "merge_states": {"output_a": _OUTPUT, "output_b": _OUTPUT, "logsumexp_a": _LOGARITHM, "logsumexp_b": _LOGARITHM},
     "multi_head_attention": {"query": _TOKENS, "key": _TOKENS, "value": _TOKENS},

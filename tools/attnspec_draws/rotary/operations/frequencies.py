@@ -1,4 +1,4 @@
-"""Drawn cases of rotary frequencies: every scaling, with all that it uses and with what it does not."""
+"""Case generator of rotary frequencies: every scaling, with all that it uses and with what it does not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from attnspec_draws.generators.refusing import Misfit
 from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
+    from attnspec_draws.generators.words import Words
 
 
 _SHORT = 12
@@ -123,7 +123,10 @@ def _values(words: Words, pairs: int) -> dict[str, Any]:
         "factor": stream.weighted(_FACTORS),
         "original_length": stream.weighted(_LENGTHS),
     }
-    values["sequence_length"] = _text(stream, values["original_length"])
+    original, relation = values["original_length"], stream.weighted(_TEXTS)
+    further = stream.between(2, _TIMES_LONGER * original)
+    lengths = {None: None, "half": original // 2, "equal": original, "next": original + 1}
+    values["sequence_length"] = lengths.get(relation, original + further)
     low = stream.weighted(_LOW)
     values |= {"low_frequency_factor": low, "high_frequency_factor": low + stream.weighted(_ABOVE_LOW)}
     values["proportion"] = stream.between(0, _EIGHTHS) / _EIGHTHS
@@ -138,13 +141,6 @@ def _values(words: Words, pairs: int) -> dict[str, Any]:
     for name in ("short_factors", "long_factors"):
         values[name] = (whole_numbers(words.of(name), (pairs,), 8, 32) / 8).tolist()
     return values
-
-
-def _text(stream: Stream, original: int) -> int | None:
-    """Draw how long the text at hand is."""
-    relation, further = stream.weighted(_TEXTS), stream.between(2, _TIMES_LONGER * original)
-    lengths = {None: None, "half": original // 2, "equal": original, "next": original + 1}
-    return lengths.get(relation, original + further)
 
 
 def _attributes(words: Words, scaling: str | None, values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
@@ -201,36 +197,17 @@ def _clauses(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     return (*of_scaling, "theta", f"attention_factor.{factor}", *parameters)
 
 
-_PAIRINGS = ("", "HALF", "halves", "neox")
 _UNKNOWN_SCALINGS = ("", "YARN", "ntk", "su")
-"""Names of a pairing and a scaling elsewhere, and names of none."""
+"""Names of a scaling elsewhere, and names of none."""
 
 
-def _unknown(argument: str, clause: str, values: tuple[str, ...]) -> Misfit:
-    """Return words that are none of those that an argument may be, whether it is stated or not."""
-    return Misfit(argument, clause, lambda _: values)
-
-
-def _widths(drawn: Drawn) -> list[int]:
-    width = drawn.attributes["width"]
-    return [width + 1, width - 1, 0, -width]
-
-
-def _not_above_zero(argument: str) -> Misfit:
-    def values(drawn: Drawn) -> list[float]:
-        return [0.0, -drawn.attributes[argument]] if argument in drawn.attributes else []
-
-    return Misfit(argument, "rotary_frequencies.rejects.range", values)
-
-
-def _lists(argument: str) -> Misfit:
-    """Return lists of factors with one element more, and with one fewer."""
-
-    def values(drawn: Drawn) -> list[Any]:
-        factors = drawn.attributes.get(argument)
-        return [] if factors is None else [[*factors, factors[-1]], factors[:-1]]
-
-    return Misfit(argument, "rotary_frequencies.rejects.factor_lists", values)
+def _misfit(argument: str, reason: str, values: Callable[[Any], Sequence[Any]]) -> Misfit:
+    """Return what an argument that is stated is refused as, made of its value."""
+    return Misfit(
+        argument,
+        f"rotary_frequencies.rejects.{reason}",
+        lambda drawn: values(drawn.attributes[argument]) if argument in drawn.attributes else (),
+    )
 
 
 def _high_factors(drawn: Drawn) -> list[float]:
@@ -238,20 +215,15 @@ def _high_factors(drawn: Drawn) -> list[float]:
     return [] if low is None or "high_frequency_factor" not in drawn.attributes else [low, low / 2]
 
 
-def _proportions(drawn: Drawn) -> list[float]:
-    return [-0.125, 1.125] if "proportion" in drawn.attributes else []
-
-
-MISFITS: Mapping[str, tuple[Misfit, ...]] = {
-    "apply_rotary": (_unknown("pairing", "apply_rotary.rejects.pairing", _PAIRINGS),),
-    "rotary_frequencies": (
-        Misfit("width", "rotary_frequencies.rejects.width", _widths),
-        _unknown("scaling", "rotary_frequencies.rejects.scaling", _UNKNOWN_SCALINGS),
-        _not_above_zero("theta"),
-        _not_above_zero("factor"),
-        Misfit("high_frequency_factor", "rotary_frequencies.rejects.range", _high_factors),
-        Misfit("proportion", "rotary_frequencies.rejects.range", _proportions),
-        _lists("short_factors"),
-        _lists("long_factors"),
+MISFITS_OF_FREQUENCIES = (
+    _misfit("width", "width", lambda width: [width + 1, width - 1, 0, -width]),
+    # It is refused where none is stated, too.
+    Misfit("scaling", "rotary_frequencies.rejects.scaling", lambda _: _UNKNOWN_SCALINGS),
+    *(_misfit(name, "range", lambda value: [0.0, -value]) for name in ("theta", "factor")),
+    Misfit("high_frequency_factor", "rotary_frequencies.rejects.range", _high_factors),
+    _misfit("proportion", "range", lambda _: [-0.125, 1.125]),
+    *(
+        _misfit(name, "factor_lists", lambda factors: [[*factors, factors[-1]], factors[:-1]])
+        for name in ("short_factors", "long_factors")
     ),
-}
+)

@@ -12,6 +12,7 @@ from attnspec.families.rotary.pairing import paired_features
 from attnspec_draws.generators.drawn import those
 from attnspec_draws.generators.limits import as_stated, draw_axes
 from attnspec_draws.generators.memory import laid_out, share_memory
+from attnspec_draws.generators.refusing import Misfit
 from attnspec_draws.generators.special_numbers import NOT_FINITE, make_alike, spoil_one
 from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
 
@@ -51,6 +52,11 @@ _FEWEST_PARTIAL = 3
 _PAIRINGS = {"": 2, "half": 4, "interleaved": 5}
 _TABLES = {"coarse": 5, "full_width": 3, "quarter_turns": 2}
 """Numbers of the tables, with weights: the page does not ask that they are a cosine and a sine."""
+
+_UNKNOWN_PAIRINGS = ("", "HALF", "halves", "neox")
+"""Names of a pairing elsewhere, and names of none: refused whether one is stated or not."""
+
+MISFIT_OF_ROTATION = Misfit("pairing", "apply_rotary.rejects.pairing", lambda _: _UNKNOWN_PAIRINGS)
 
 _TURNS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 """Cosine and sine of right angles."""
