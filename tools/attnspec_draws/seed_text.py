@@ -64,7 +64,10 @@ class Recipe:
         ]
         words += [f"{name}={getattr(limits, name)}" for name in _TEXTS if getattr(limits, name)]
         words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
-        words += [f"{name}={_written(value)}" for name, value in sorted(limits.stated.items())]
+        words += [
+            f"{name}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}"
+            for name, value in sorted(limits.stated.items())
+        ]
         words += [f"with={'+'.join(_input(*each) for each in sorted(limits.given.items()))}"] if limits.given else []
         words += [f"without={'+'.join(sorted(limits.without))}"] if limits.without else []
         return ":".join(words)
@@ -157,11 +160,6 @@ def _read_input(operation: str, word: str) -> tuple[str, str]:
     if not _AXES.fullmatch(axes):
         raise UsageError(f"{word!r} is no INPUT, nor INPUT.AXES with n or 1 for each axis, or 0 for none.")
     return name, axes
-
-
-def _written(value: Any) -> str:
-    """Write the value of an attribute as a word: a text as it is, anything else as JSON without spaces."""
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 def _read(word: str) -> Any:

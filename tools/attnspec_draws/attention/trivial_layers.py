@@ -73,10 +73,6 @@ def _interleaved_in_heads(call: Answered) -> Outputs:
     return {"output": call.inputs["x"].reshape(batch, tokens, width, heads).transpose(0, 3, 1, 2)}
 
 
-def _interleaved_in_tokens(call: Answered) -> Outputs:
-    return {"output": call.inputs["x"].transpose(0, 2, 3, 1).reshape(call.right["output"].shape)}
-
-
 def _finite(call: Answered) -> Outputs:
     return {"output": np.nan_to_num(call.right["output"], nan=0.0, posinf=0.0, neginf=0.0)}
 
@@ -92,10 +88,6 @@ def _one_head(call: Answered) -> Outputs:
     mask = call.inputs.get("mask")
     of_one = mask if mask is None or mask.ndim < _WITH_HEADS else mask[..., :1, :, :]
     return _SEVERAL.answer(call, mask=of_one, num_heads=1)
-
-
-def _unprojected(call: Answered) -> Outputs:
-    return _SEVERAL.answer(call, w_output=np.eye(call.inputs["w_output"].shape[0]), b_output=None)
 
 
 def _part(part: str) -> Answer:
@@ -214,7 +206,11 @@ TRIVIAL_LAYERS = {
             "tokens of numbers that lie side by side, whatever their head",
             lambda call: {"output": call.inputs["x"].reshape(call.right["output"].shape)},
         ),
-        ("interleaved", "features of all heads in turns", _interleaved_in_tokens),
+        (
+            "interleaved",
+            "features of all heads in turns",
+            lambda call: {"output": call.inputs["x"].transpose(0, 2, 3, 1).reshape(call.right["output"].shape)},
+        ),
         ("tokens_moved", "the token before", _COMBINED.moved(1)),
         ("finite", "0 for what is not finite", _finite),
     ),
@@ -248,7 +244,11 @@ TRIVIAL_LAYERS = {
             "weight matrices that are transposed",
             lambda call: _SEVERAL.answer(call, **{name: call.inputs[name].T for name in _MATRICES}),
         ),
-        ("unprojected", "heads that are not projected in the end", _unprojected),
+        (
+            "unprojected",
+            "heads that are not projected in the end",
+            lambda call: _SEVERAL.answer(call, w_output=np.eye(call.inputs["w_output"].shape[0]), b_output=None),
+        ),
         ("no_biases", "no biases at all", _SEVERAL.changed(**dict.fromkeys(_BIASES))),
         ("no_mask", "the right answer without the mask", _SEVERAL.changed(mask=None)),
         ("not_causal", "the right answer without causality", _SEVERAL.changed(is_causal=False)),

@@ -199,7 +199,8 @@ def run_campaign(
                 keep(executor.result(work))
             except WorkerLostError:
                 if part.count == 1:
-                    keep(_lost(part))
+                    lost = DrawOutcome(part.recipes[0].text, "crash", None, "the process ended")
+                    keep(PartOutcome(part.key, {"crash": 1}, (lost,)))
                 else:
                     alone += part.one_by_one()
 
@@ -209,9 +210,3 @@ def _left(plan: Plan, known: Mapping[str, PartOutcome]) -> Iterator[Part]:
     done = numbers_done(known)
     for part in plan.parts():
         yield from part.without(done.get(part.kind.name, ()))
-
-
-def _lost(part: Part) -> PartOutcome:
-    """Say of a draw that it ends the process that asks for it."""
-    recipe = part.recipes[0].text
-    return PartOutcome(part.key, {"crash": 1}, (DrawOutcome(recipe, "crash", None, "the process ended"),))

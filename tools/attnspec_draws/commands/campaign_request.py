@@ -51,7 +51,12 @@ def request_of(
     # What is drawn can be left out by words of which an implementation knows nothing.
     of_draws = left_out.intersection(words_of_draws())
     lacks = tuple(sorted(left_out - of_draws))
-    task = _task(replace(target, without=lacks), drawn_in, conventions)
+    declared = pairs(conventions, "--convention")
+    check_request((), declared)
+    # A draw that takes too long is a result like any other.
+    lacking = replace(target, without=lacks)
+    task = Task(lacking, dtypes=drawn_in, conventions=declared, give_up_after=10**9, probes=False)
+    said = {**target.said, "renames": target.texts("renames"), "without": list(target.without)}
     about = {
         "target": target.name,
         "seed": seed,
@@ -60,15 +65,9 @@ def request_of(
         "elements": elements,
         "longest": longest,
         "conventions": list(conventions),
-        **_about(target),
+        **{_CALLED.get(name, name): value or None for name, value in said.items() if name != "command"},
     }
     return Request(Sought(seed, operations, sizes, of_draws), task, about)
-
-
-def _about(target: Target) -> dict[str, Any]:
-    """Return how a target is reached, in the words of a campaign's file."""
-    said = {**target.said, "renames": target.texts("renames"), "without": list(target.without)}
-    return {_CALLED.get(name, name): value or None for name, value in said.items() if name != "command"}
 
 
 def _check_left_out(left_out: frozenset[str]) -> None:
@@ -81,10 +80,3 @@ def _check_left_out(left_out: frozenset[str]) -> None:
                 + " Write a capability or an argument (`attnspec explain capabilities` lists them), or a feature of "
                 f"draws: {', '.join(words_of_draws())}."
             )
-
-
-def _task(target: Target, dtypes: tuple[str, ...], conventions: tuple[str, ...]) -> Task:
-    declared = pairs(conventions, "--convention")
-    check_request((), declared)
-    # A draw that takes too long is a result like any other.
-    return Task(target, dtypes=dtypes, conventions=declared, give_up_after=10**9, probes=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attnspec.guard.task import Task
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.explaining_failures import Evidence
-    from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
+    from attnspec_draws.campaign.outcome import PartOutcome, Tally
     from attnspec_draws.campaign.plan import Plan
     from attnspec_draws.commands.campaign_progress import Drawing
     from attnspec_draws.commands.campaign_request import Request
@@ -103,26 +103,19 @@ def print_failures(found: Found, target: str, console: Console) -> None:
     for problem in found.problems[:_SHOWN]:
         console.print()
         number = str(problem.draws)
-        lines = [*problem.lines, *_of_small(problem.small)]
+        small = problem.small
+        lines = [*problem.lines]
+        if not small.is_wrong:
+            lines.append("Run alone, this draw does not fail: it depends on what was called before, or on chance.")
+        elif small.message:
+            lines.append(f"Made small: {sentence(small.message)}")
         for line, before in zip_longest(lines, [number], fillvalue=""):
             say(line, console, indent=_COUNT_WIDTH + 2, before=before, style="bold" if before else "")
-        for command in _commands(problem.small.recipe, target):
-            click.echo(f"  {command}")
+        click.echo(f"  attnspec show --python {shlex.quote(small.recipe)}")
+        click.echo(f"  {debugging(small.recipe, target)}")
     if len(found.problems) > _SHOWN:
         others = counted(len(found.problems) - _SHOWN, "other problem")
         say(f"{others} will be reported when these are mended.", console)
-
-
-def _of_small(small: DrawOutcome) -> Iterator[str]:
-    if not small.is_wrong:
-        yield "Run alone, this draw does not fail: what is computed depends on what was called before, or on chance."
-    elif small.message:
-        yield f"Made small: {sentence(small.message)}"
-
-
-def _commands(recipe: str, target: str) -> Iterator[str]:
-    yield f"attnspec show --python {shlex.quote(recipe)}"
-    yield debugging(recipe, target)
 
 
 def print_tally(tally: Tally, drawing: Drawing, plan: Plan, request: Request, console: Console) -> None:

@@ -186,7 +186,7 @@ def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, i
 
 def recognised(results: Sequence[Result]) -> str | None:
     """Recognise wrong answers, in draws that are alike in all but their numbers; None where nothing is recognised."""
-    answers = [(result, _first_output(result)) for result in results]
+    answers = [(result, (result.got or {}).get(result.run.operation.outputs[0])) for result in results]
     for result, answer in answers:
         if not result.is_wrong or answer is None or answer.size < 2:
             continue
@@ -224,10 +224,6 @@ def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | Non
             if given is not None and given.shape == answer.shape and np.all(np.abs(given - answer) <= 2 * tolerance):
                 return trivial_answer
     return None
-
-
-def _first_output(result: Result) -> NDArray[Any] | None:
-    return None if result.got is None else result.got.get(result.run.operation.outputs[0])
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:

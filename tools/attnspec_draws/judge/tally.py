@@ -102,11 +102,9 @@ class Sampled:
 
 def sampled(cases: Sequence[Case]) -> Sampled | None:
     """Return how much of large draws is compared with values; None where all are stored whole."""
-    found = [_of(case) for case in cases if case.thinned]
+    found: list[Sampled] = []
+    for case in cases:
+        for name, shape in [*case.thinned.items()][:1]:
+            rows = int(np.unique(case.sample[name] // shape[-1]).size)
+            found.append(Sampled(rows, math.prod(shape[:-1]), max(1, min(rows, ROWS // _EACH_EVENLY))))
     return min(found, key=lambda each: each.rows / each.of, default=None)
-
-
-def _of(case: Case) -> Sampled:
-    name, shape = next(iter(case.thinned.items()))
-    rows = int(np.unique(case.sample[name] // shape[-1]).size)
-    return Sampled(rows, math.prod(shape[:-1]), max(1, min(rows, ROWS // _EACH_EVENLY)))

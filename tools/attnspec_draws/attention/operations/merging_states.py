@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
+    from attnspec_draws.generators.words import Words
 
 _AXES = ("batch", "heads", "queries", "width")
 _EMPTY_AXES = {"batch": "empty_batch", "heads": "empty_heads", "queries": "empty_queries"}
@@ -60,7 +60,11 @@ _LONG = {"queries": 5, "width": 4, "heads": 1}
 
 def draw_merging(words: Words, limits: Limits) -> Drawn:
     """Draw a case of two parts."""
-    extents = _extents(words.of("extents"), limits)
+    stream = words.of("extents")
+    lengths = draw_axes(stream, _AXES, _LONG, limits)
+    if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
+        lengths["queries"] = 0
+    extents = as_stated(lengths, limits)
     shape = tuple(extents[axis] for axis in _AXES)
     stream = words.of("parts")
     wide = stream.percent(_FULL_WIDTH) and limits.allow("full_width")
@@ -150,10 +154,3 @@ def _spoil(
     else:
         inputs[name].flat[row] = np.nan
     return True
-
-
-def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = draw_axes(stream, _AXES, _LONG, limits)
-    if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
-        lengths["queries"] = 0
-    return as_stated(lengths, limits)

@@ -110,7 +110,7 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     shapes: dict[str, tuple[int, ...]] = {"query": (batch, queries, features)}
     shapes |= dict.fromkeys(("key", "value"), (batch, keys, features))
     shapes |= dict.fromkeys(_MATRICES, (features, features))
-    biases = [name for name in _BIASES if _has_bias(words, name, limits)]
+    biases = [name for name in _BIASES if limits.has(name, drawn=words.of(f"given {name}").percent(_WITH_BIAS))]
     inputs, numbers = _numbers(words, shapes | dict.fromkeys(biases, (features,)), limits)
     attributes: dict[str, Any] = {"num_heads": heads}
     if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
@@ -197,10 +197,6 @@ def _elements_of_several(lengths: Mapping[str, int]) -> int:
     batch, heads, queries, keys, width = (lengths[axis] for axis in _OF_SEVERAL)
     features = heads * width
     return max(batch * heads * queries * keys, batch * max(queries, keys) * features, features**2)
-
-
-def _has_bias(words: Words, name: str, limits: Limits) -> bool:
-    return limits.has(name, drawn=words.of(f"given {name}").percent(_WITH_BIAS))
 
 
 def _numbers(

@@ -11,7 +11,7 @@ from attnspec_draws.generators.limits import as_stated, draw_axes
 
 if TYPE_CHECKING:
     from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
+    from attnspec_draws.generators.words import Words
 
 
 _SHORT = 8
@@ -45,9 +45,11 @@ def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
         extents["keys"] = 0
     queries, keys = extents["queries"], extents["keys"]
     attributes: dict[str, Any] = {"query_length": queries}
+    stream = words.of("offset")
+    kind, any_position = stream.weighted(_OFFSETS), stream.between(-queries, keys)
     optional = {
         "key_length": None if is_square else keys,
-        "offset": _offset(words.of("offset"), queries, keys),
+        "offset": {None: None, "zero": 0, "last": keys - queries, "any": any_position}[kind],
         "additive": True if words.of("additive").percent(_ADDITIVE) else None,
     }
     stated = {name: value for name, value in optional.items() if value is not None and limits.allow(name)}
@@ -63,11 +65,6 @@ def draw_causal_mask(words: Words, limits: Limits) -> Drawn:
         others={name: other for name, other in others.items() if name in attributes | stated},
         clauses=tuple(f"causal_mask.{name}" for name in clauses),
     )
-
-
-def _offset(stream: Stream, queries: int, keys: int) -> int | None:
-    kind, any_position = stream.weighted(_OFFSETS), stream.between(-queries, keys)
-    return {None: None, "zero": 0, "last": keys - queries, "any": any_position}[kind]
 
 
 _MOST_ROWS, _LARGEST_SEED = 4_096, 2**31 - 2
