@@ -80,13 +80,10 @@ def drawn_of(recipe: Recipe) -> Drawn:
         drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
     wrong = of_another_value(words, drawn, case_generator.misfits, recipe.limits)
     wrong = wrong or malformed(words, drawn, case_generator.refusals, recipe.limits)
-    return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
-
-
-def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
-    """Return whether the reference refuses what was drawn, which nobody declines for something that is left out."""
-    is_refused = _refusal(recipe, drawn) is not None
-    return is_refused and needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+    if wrong is None or _refusal(recipe, wrong) is None:
+        return drawn
+    # Nobody declines a refusal for something that is left out.
+    return wrong if needed(case_of(recipe, wrong)).isdisjoint(recipe.limits.without) else drawn
 
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:

@@ -168,7 +168,7 @@ def _without_past(call: Answered) -> Outputs:
     if "past_key" not in call.inputs:
         return dict(call.right)
     attended = _attended(call)
-    is_past: NDArray[np.bool_] = np.less(np.arange(attended.shape[3]), call.inputs["past_key"].shape[2])
+    is_past: NDArray[np.bool_] = np.less(np.arange(attended.shape[3], dtype=np.int64), call.inputs["past_key"].shape[2])
     return _leaving_out(call, attended, is_past)
 
 
@@ -184,11 +184,6 @@ def _short_products(call: Answered) -> Outputs:
 def _shortened(array: NDArray[Any]) -> NDArray[Any]:
     fraction, exponent = np.frexp(array)
     return np.ldexp(np.rint(np.ldexp(fraction, _SHORT_DIGITS)), exponent - _SHORT_DIGITS)
-
-
-def _without_delta(call: Answered) -> Outputs:
-    """Take a stored output of zeros, from which delta comes to 0."""
-    return _GRADIENTS.answer(call, output=np.zeros_like(call.inputs["grad_output"]))
 
 
 def _exchanged(call: Answered) -> Outputs:
@@ -273,7 +268,12 @@ _BACKWARD_PASS = _GRADIENTS.listed(
         "the opposite of every gradient",
         lambda call: {name: -call.right[name] for name in _GRADIENTS.outputs},
     ),
-    ("no_delta", "gradients in which delta is left out", _without_delta),
+    (
+        "no_delta",
+        "gradients in which delta is left out",
+        # It comes to 0 for a stored output of zeros.
+        lambda call: _GRADIENTS.answer(call, output=np.zeros_like(call.inputs["grad_output"])),
+    ),
     (
         "no_scale",
         "gradients of queries and keys without the scale",

@@ -111,7 +111,8 @@ class Calling:
             conventions=self.conventions,
             goes_on=True,
         )
-        results = tuple(_without_what_is_too_large(result) for result in results)
+        # Nothing is found out by the numbers of an answer of a wrong shape, which may fill this process's memory.
+        results = [each._replace(got=None) if each.verdict.check == "shape" else each for each in results]
         self._recognise(results)
         if is_first and question.where == "at":
             self._distinguish(results[0], question)
@@ -168,8 +169,3 @@ class Calling:
         """Count the outcomes of the draws at a shape, or beside it."""
         of = [result for result, its in zip(self.results, self._where, strict=True) if its == where]
         return tally_of(of, _LOST)
-
-
-def _without_what_is_too_large(result: Result) -> Result:
-    """Forget an answer of a wrong shape: nothing is found out by its numbers, and it may fill this process's memory."""
-    return result._replace(got=None) if result.verdict.check == "shape" else result

@@ -57,10 +57,6 @@ def _of_odd_powers(call: Answered) -> Outputs:
     return {"inverse_frequencies": call.right["inverse_frequencies"] * base ** (np.arange(pairs) / (2 * pairs))}
 
 
-def _linear(call: Answered) -> Outputs:
-    return _WITH_FACTOR.answer(call, scaling=None if call.attributes.get("factor") is None else "linear")
-
-
 def _counted(call: Answered, first: NDArray[np.int64] | int) -> Outputs:
     """Count the positions on from the first one."""
     positions = call.inputs["position_ids"]
@@ -117,7 +113,11 @@ TRIVIAL_ROTARY = {
     "rotary_frequencies": _WITH_FACTOR.listed(
         "the frequencies of the call before",
         ("unscaled", "frequencies and a factor without any scaling", _WITH_FACTOR.changed(scaling=None)),
-        ("linear", "frequencies that are all divided by the factor", _linear),
+        (
+            "linear",
+            "frequencies that are all divided by the factor",
+            lambda call: _WITH_FACTOR.answer(call, scaling=None if call.attributes.get("factor") is None else "linear"),
+        ),
         ("usual_base", "powers of 10000, whatever the base", _WITH_FACTOR.changed(theta=None)),
         ("short", "what holds for texts as long as those in training", _WITH_FACTOR.changed(sequence_length=None)),
         ("half_powers", "powers that fall half as fast", _of_odd_powers),
