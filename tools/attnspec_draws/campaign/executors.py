@@ -23,15 +23,19 @@ class Executor(Protocol):
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Begin a work; never more of them at a time than the capacity. Returns what stands for it."""
+        ...
 
     def done(self, pending: list[Any]) -> list[Any]:
         """Wait until some works are done, and return those."""
+        ...
 
     def result(self, work: Any) -> Any:
         """Return what came of a work that is done, or raise what it raised; `WorkerLostError` if its worker ended."""
+        ...
 
     def close(self) -> None:
         """End the workers that were started for this; unfinished work is lost."""
+        ...
 
 
 def open_executor(text: str) -> Executor:

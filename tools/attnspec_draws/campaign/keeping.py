@@ -1,4 +1,4 @@
-"""File of a campaign: its subject, then a line for each part as soon as it is done.
+"""File of a campaign: its subject, digests of the target's own files, then a line for each part that is done.
 
 A line that a kill cut in half is no line. A part that is read twice counts once, because parts have keys.
 """

@@ -1,4 +1,4 @@
-"""Processes of this machine, each by itself: one that ends takes no other with it."""
+"""Workers that are processes of this machine: one that ends takes no other with it, and none outlives its campaign."""
 
 from __future__ import annotations
 

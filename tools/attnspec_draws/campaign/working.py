@@ -1,4 +1,4 @@
-"""Work of a worker: it opens the target once, draws, asks and grades, and gives back plain data."""
+"""Running a campaign: parts are handed out, and workers draw, call, grade, and give back plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The failures of a campaign on a terminal: each thing that is wrong with a small draw that shows it."""
+"""Summary of a campaign on a terminal: the tally of its draws, and what is wrong, each with a small draw."""
 
 from __future__ import annotations
 

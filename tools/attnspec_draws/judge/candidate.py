@@ -83,8 +83,8 @@ def check_conditions(conditions: Conditions) -> None:
     """Raise `UsageError` if no candidate could run under some conditions."""
     for name in ("seconds", "start_seconds", "total_seconds", "megabytes"):
         limit: object = getattr(conditions, name)
-        is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
-        if limit is not None and not (is_number and 0 < limit < math.inf):
+        is_limit = isinstance(limit, int | float) and not isinstance(limit, bool) and 0 < limit < math.inf
+        if limit is not None and not is_limit:
             raise UsageError(f"{name} is {limit!r}: a limit is a number above 0.")
     if conditions.sandbox is not None:
         words = shlex.split(conditions.sandbox)

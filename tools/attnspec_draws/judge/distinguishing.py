@@ -1,4 +1,4 @@
-"""Distinguishing trivial answers from right ones: each one of an operation, against a drawn case."""
+"""Trivial answers against a drawn case: which it distinguishes from right ones, and which a candidate gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to a candidate: draws at the shapes that its user names, and beside them."""
+"""Questions to a candidate: draws at the shapes that its user names and beside them, by seeds that reveal no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes at which a candidate is judged, as its user names them in a file or in Python."""
+"""Shapes at which a candidate is judged, and its user's own check, as they stand in a file or in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tally of draws."""
+"""Tally of draws, and the share of large ones that is compared with values."""
 
 from __future__ import annotations
 
