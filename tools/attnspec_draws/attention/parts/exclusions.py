@@ -159,12 +159,9 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
         if limits.has(name, drawn=given in (name, "both")):
             least = 0 if may_be_none else min(1, extent)
             lengths = whole_numbers(words.of(name), (extents.batch,), least, extent)
-            yield (
-                name,
-                _coinciding(words.of(f"{name} coincide"), lengths)
-                if _may_coincide(extents, extent, limits)
-                else lengths,
-            )
+            if _may_coincide(extents, extent, limits):
+                lengths = _coinciding(words.of(f"{name} coincide"), lengths)
+            yield name, lengths
 
 
 def _may_coincide(extents: Extents, tokens: int, limits: Limits) -> bool:
