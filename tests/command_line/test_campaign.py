@@ -16,6 +16,7 @@ import pytest
 
 from attnspec.command_line import main
 from attnspec_draws import draw, recipe_from_text
+from attnspec_draws.commands.campaign_files import FoundCase, authored_cases
 from attnspec_reference import scaled_dot_product_attention
 
 TARGETS = Path(__file__).parents[1] / "campaign"
@@ -282,3 +283,12 @@ def test_what_ends_its_process_at_small_draws_is_reported_with_the_draw(capsys):
     assert ", 0 declined" in reported
     assert "It ends the process that asks for it." in reported
     assert "Made small: the process ended with exit code 3" in reported
+
+
+def test_a_written_recipe_has_the_memory_order_of_its_draw():
+    recipes = (f"draw:softmax/memory/{number}:float32:elements=30" for number in range(200))
+    case = next(case for case in map(draw, map(recipe_from_text, recipes)) if case.memory_order)
+    namespace = {}
+    exec(authored_cases([FoundCase(case, "shown", None)]), namespace)
+    (authored,) = namespace["cases"]()
+    assert authored.memory_order == case.memory_order
