@@ -6,7 +6,9 @@ import pytest
 
 from attnspec.guard.task import Task
 from attnspec.targets.target import Target
-from attnspec_draws.campaign import Plan, Sought, open_executor, planned, planned_apart, run_campaign
+from attnspec_draws.campaign.executors import open_executor
+from attnspec_draws.campaign.plan import Plan, Sought
+from attnspec_draws.campaign.working import planned, planned_apart, run_campaign
 
 HERE = Path(__file__).parent
 

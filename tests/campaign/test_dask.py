@@ -10,7 +10,7 @@ import time
 import pytest
 
 from attnspec.base.errors import UsageError
-from attnspec_draws.campaign import open_executor
+from attnspec_draws.campaign.executors import open_executor
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -54,7 +54,7 @@ def test_a_worker_that_is_killed_loses_nothing(campaign, cluster):
     assert found == campaign("reference", 700)
 
 
-def test_a_scheduler_without_workers_is_told_with_what_to_do():
+def test_a_scheduler_without_workers_is_reported_with_what_to_do():
     with (
         local_cluster(n_workers=0) as cluster,
         pytest.raises(UsageError, match=f"has no worker; start one .*dask worker {cluster.scheduler_address}"),
@@ -63,7 +63,7 @@ def test_a_scheduler_without_workers_is_told_with_what_to_do():
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "8786"])
-def test_a_scheduler_that_does_not_answer_is_told(address):
+def test_a_scheduler_that_does_not_answer_is_reported(address):
     with pytest.raises(UsageError, match=f"--executor dask:{address}: no scheduler answers there"):
         open_executor(f"dask:{address}")
 
@@ -76,12 +76,12 @@ def slow_starts(monkeypatch):
         starts = iter(range(missed))
         client = distributed.Client
 
-        def starting(*words, **more):
+        def slow_client(*words, **more):
             if next(starts, None) is not None:
                 raise AssertionError
             return client(*words, **more)
 
-        monkeypatch.setattr(distributed, "Client", starting)
+        monkeypatch.setattr(distributed, "Client", slow_client)
 
     return let
 
@@ -91,7 +91,7 @@ def test_a_start_that_missed_its_time_is_tried_again(slow_starts, campaign, clus
     assert campaign("reference", 4, f"dask:{cluster.scheduler_address}") == campaign("reference", 4)
 
 
-def test_a_machine_on_which_dask_cannot_begin_is_told(slow_starts, cluster):
+def test_a_machine_on_which_dask_cannot_begin_is_reported(slow_starts, cluster):
     slow_starts(2)
     with pytest.raises(UsageError, match="Dask cannot begin a thread here within its 10 seconds"):
         open_executor(f"dask:{cluster.scheduler_address}")

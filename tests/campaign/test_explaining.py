@@ -1,8 +1,8 @@
-"""What draws find wrong is told as in any report, from draws that failed and draws that passed."""
+"""What draws find wrong is reported as in any report, from draws that failed and draws that passed."""
 
 from attnspec_draws import drawn_of, recipe_from_text
-from attnspec_draws.campaign import deadly, evidence_of, explained, tallied
-from attnspec_draws.campaign.explaining_failures import LOOKED_AT
+from attnspec_draws.campaign.explaining_failures import LOOKED_AT, deadly, evidence_of, explained
+from attnspec_draws.campaign.outcome import tallied
 
 from .conftest import task
 
@@ -13,7 +13,7 @@ def found(planned_campaign, target, cases):
     return tally, evidence_of(tally, outcomes, plan)
 
 
-def test_the_clause_and_the_law_are_told_of_draws_of_a_missing_scale(planned_campaign):
+def test_the_clause_and_the_law_are_reported_of_draws_of_a_missing_scale(planned_campaign):
     tally, (evidence,) = found(planned_campaign, "no_scale", 150)
     assert evidence.failed == len(tally.wrong)
     assert len(evidence.failing) <= LOOKED_AT
@@ -35,7 +35,7 @@ def test_what_failed_and_what_passed_are_kept_apart(planned_campaign):
     assert len(evidence.passing) == LOOKED_AT
 
 
-def test_a_draw_that_ends_its_process_is_not_asked_again_with_others(planned_campaign):
+def test_a_draw_that_ends_its_process_is_not_called_again_with_others(planned_campaign):
     tally, evidence = found(planned_campaign, "crashing", 120)
     assert evidence == ()
     assert deadly(tally) == {("scaled_dot_product_attention", "crash"): list(tally.wrong)}

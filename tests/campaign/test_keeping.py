@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from attnspec.base.errors import UsageError
-from attnspec_draws.campaign import DrawOutcome, Kind, PartOutcome, Plan
 from attnspec_draws.campaign.keeping import Kept
-from attnspec_draws.generators import Limits
+from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome
+from attnspec_draws.campaign.plan import Kind, Plan
+from attnspec_draws.generators.limits import Limits
 
 PLAN = Plan("7", (Kind("merge_states", Limits("float32")),), None)
 ABOUT = {"target": "reference", "seed": "7"}
@@ -69,7 +70,7 @@ def test_other_code_does_not_go_on_with_it(tmp_path, now):
 
 
 @pytest.mark.parametrize("text", ["{}\n", "[]\n", "7\n", "\n", "no campaign\n"])
-def test_what_is_no_file_of_a_campaign_is_told(tmp_path, text):
+def test_what_is_no_file_of_a_campaign_is_reported(tmp_path, text):
     (tmp_path / "other").write_text(text)
     with pytest.raises(UsageError, match="is no file of a campaign"):
         Kept(tmp_path / "other", ABOUT, SOURCES)
@@ -87,6 +88,6 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         Kept(tmp_path / "pipe", ABOUT, SOURCES)
 
 
-def test_what_cannot_be_written_is_told(tmp_path):
+def test_what_cannot_be_written_is_reported(tmp_path):
     with pytest.raises(UsageError, match="cannot be read and written: No such file"):
         Kept(tmp_path / "no" / "kept", ABOUT, SOURCES)

@@ -2,10 +2,10 @@
 
 from itertools import islice
 
-from attnspec_draws.campaign import Kind, PartOutcome, Plan
-from attnspec_draws.campaign.plan import PART, VARIED, Part, plan_from_lines
-from attnspec_draws.campaign.running_tasks import _left
-from attnspec_draws.generators import Limits
+from attnspec_draws.campaign.outcome import PartOutcome
+from attnspec_draws.campaign.plan import PART, VARIED, Kind, Part, Plan, plan_from_lines
+from attnspec_draws.campaign.working import _left
+from attnspec_draws.generators.limits import Limits
 
 OPERATION = "scaled_dot_product_attention"
 KINDS = (Kind(OPERATION, Limits("float32")), Kind("merge_states", Limits("float16", frozenset(["full_width"]))))
@@ -34,12 +34,15 @@ def test_without_a_number_there_are_always_more():
 def test_each_eighth_draw_is_the_one_before_it_with_other_numbers():
     recipes = Part(KINDS[0], "7", 0, 2 * VARIED).recipes
     assert len({recipe.text for recipe in recipes}) == 2 * VARIED
-    assert [place for place, recipe in enumerate(recipes) if recipe.limits.variant] == [VARIED - 1, 2 * VARIED - 1]
-    for place in (VARIED - 1, 2 * VARIED - 1):
-        assert recipes[place] == recipes[place - 1].in_variant(1)
+    assert [number for number, recipe in enumerate(recipes) if recipe.limits.variant] == [
+        VARIED - 1,
+        2 * VARIED - 1,
+    ]
+    for position in (VARIED - 1, 2 * VARIED - 1):
+        assert recipes[position] == recipes[position - 1].in_variant(1)
 
 
-def test_a_draw_and_the_one_with_other_numbers_are_asked_by_one_process():
+def test_a_draw_and_the_one_with_other_numbers_are_called_by_one_process():
     for part in islice(Plan("7", KINDS, None).parts(), 1_000):
         assert part.numbers.stop % VARIED != VARIED - 1
 

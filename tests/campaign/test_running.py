@@ -4,7 +4,9 @@ import pytest
 
 from attnspec.base.errors import UsageError
 from attnspec_draws import drawn_of, recipe_from_text
-from attnspec_draws.campaign import open_executor, shrunk_failure, tallied
+from attnspec_draws.campaign.executors import open_executor
+from attnspec_draws.campaign.outcome import tallied
+from attnspec_draws.campaign.working import shrunk_failure
 
 from .conftest import task
 
@@ -49,6 +51,6 @@ def test_a_draw_that_ends_its_process_is_made_small_in_a_process_of_its_own(camp
 
 
 @pytest.mark.parametrize("text", ["", "local", "local:0", "local:many", "dask:", "cloud:1"])
-def test_what_names_no_executor_is_told(text):
+def test_what_names_no_executor_is_reported(text):
     with pytest.raises(UsageError, match=r"write local:N, or dask:tcp://HOST:PORT"):
         open_executor(text)

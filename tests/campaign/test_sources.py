@@ -3,7 +3,7 @@
 import pytest
 
 from attnspec.targets.target import Target
-from attnspec_draws.campaign.sources import digests
+from attnspec_draws.campaign.keeping import digests
 
 
 @pytest.fixture

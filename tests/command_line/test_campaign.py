@@ -16,6 +16,7 @@ import pytest
 
 from attnspec.command_line import main
 from attnspec_draws import draw, recipe_from_text
+from attnspec_draws.commands.campaign_files import FoundCase, authored_cases
 from attnspec_reference import scaled_dot_product_attention
 
 TARGETS = Path(__file__).parents[1] / "campaign"
@@ -33,7 +34,7 @@ def test_what_is_right_ends_with_0(capsys):
     assert "is_causal" in reported
 
 
-def test_all_that_was_drawn_is_told(capsys):
+def test_all_that_was_drawn_is_reported(capsys):
     assert main(["campaign", "reference", "--cases", "150", "--dtype", "float32", *SMALL]) == 0
     reported = " ".join(capsys.readouterr().out.split())
     drawn = reported.partition("Drawn: ")[2].partition(". ")[0].split(", ")
@@ -92,7 +93,7 @@ def test_a_file_is_tried_first_and_not_touched(capsys, tmp_path, option):
     assert f"{option} and --resume name one file" in capsys.readouterr().err
 
 
-def test_a_file_that_cannot_be_written_is_told(capsys, tmp_path):
+def test_a_file_that_cannot_be_written_is_reported(capsys, tmp_path):
     words = ["--cases", "20", "--operation", "softmax", "--coverage", str(tmp_path / "no" / "page.md"), *SMALL]
     assert main(["campaign", "reference", *words]) == 2
     assert "there is no folder" in capsys.readouterr().err
@@ -114,7 +115,7 @@ def test_what_is_no_feature_is_refused_and_what_is_one_listed(capsys):
     assert "tied, tiny, turned_inside, uniform, wide." in reported
 
 
-def test_what_is_not_offered_is_told(capsys):
+def test_what_is_not_offered_is_reported(capsys):
     words = ["--cases", "20", "--dtype", "float64,float16", "--without", "sinks", *SMALL]
     assert main(["campaign", target("no_scale"), *words]) == 1
     line = " ".join(
@@ -149,7 +150,7 @@ def test_a_campaign_goes_on_with_the_same_code_alone(capsys, tmp_path):
     assert f"mine.py changed since {kept} was begun" in " ".join(capsys.readouterr().err.split())
 
 
-def test_failures_of_before_that_are_none_any_more_are_told(capsys, tmp_path, monkeypatch):
+def test_failures_of_before_that_are_none_any_more_are_reported(capsys, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "import os\nimport numpy as np\n\n\ndef softmax(x, axis=-1):\n"
         "    weights = np.exp(x - x.max(axis, keepdims=True))\n"
@@ -161,7 +162,7 @@ def test_failures_of_before_that_are_none_any_more_are_told(capsys, tmp_path, mo
     capsys.readouterr()
     monkeypatch.delenv("OFFSET")
     assert main(words) == 1
-    assert "Asked again, none of them fails" in capsys.readouterr().out
+    assert "Run again, none of them fails" in capsys.readouterr().out
 
 
 def test_lines_are_as_wide_as_the_page_and_no_wider_than_what_they_say(capsys):
@@ -270,15 +271,24 @@ def test_what_is_said_of_a_small_draw_is_cut_off_visibly(capsys, tmp_path):
     assert small.rstrip().endswith("…")
 
 
-def test_what_ends_its_process_while_it_is_imported_is_told(capsys, tmp_path):
+def test_what_ends_its_process_while_it_is_imported_is_reported(capsys, tmp_path):
     (tmp_path / "dies.py").write_text("import os\nos._exit(3)\n")
     assert main(["campaign", str(tmp_path / "dies.py"), "--cases", "3"]) == 2
     assert "dies.py ended its process while it was imported." in capsys.readouterr().err
 
 
-def test_what_ends_its_process_at_small_draws_is_told_with_the_draw(capsys):
+def test_what_ends_its_process_at_small_draws_is_reported_with_the_draw(capsys):
     assert main(["campaign", target("crashing"), "--cases", "40", *SMALL]) == 1
     reported = capsys.readouterr().out
     assert ", 0 declined" in reported
     assert "It ends the process that asks for it." in reported
     assert "Made small: the process ended with exit code 3" in reported
+
+
+def test_a_written_recipe_has_the_memory_order_of_its_draw():
+    recipes = (f"draw:softmax/memory/{number}:float32:elements=30" for number in range(200))
+    case = next(case for case in map(draw, map(recipe_from_text, recipes)) if case.memory_order)
+    namespace = {}
+    exec(authored_cases([FoundCase(case, "shown", None)]), namespace)
+    (authored,) = namespace["cases"]()
+    assert authored.memory_order == case.memory_order

@@ -17,12 +17,12 @@ def waited(condition):
 def test_where_no_terminal_is_lines_come_now_and_then(capsys):
     reported = []
 
-    def has_told():
+    def has_reported():
         reported.append(capsys.readouterr().err)
         return "".join(reported).count("attnspec: finding out\n") >= 3
 
     with doing("finding out", seconds=0.01):
-        assert waited(has_told)
+        assert waited(has_reported)
 
 
 def test_what_is_short_says_nothing_where_no_terminal_is(capsys):
@@ -41,7 +41,7 @@ def test_on_a_terminal_it_shows_from_the_first_moment(capsys, monkeypatch, strea
     assert "finding out" in (read.out if stream == "stdout" else read.err)
 
 
-def test_draws_are_counted_of_all_and_no_speed_is_told_of_the_first(monkeypatch):
+def test_draws_are_counted_of_all_and_no_speed_is_reported_of_the_first(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("attnspec_draws.commands.campaign_progress.monotonic", lambda: now[0])
     drawing = Drawing(20, 60, None)
@@ -56,7 +56,7 @@ def test_draws_are_counted_of_all_and_no_speed_is_told_of_the_first(monkeypatch)
     assert drawing.seconds == pytest.approx(10)
 
 
-def test_time_that_is_left_is_told_from_the_first(monkeypatch):
+def test_time_that_is_left_is_reported_from_the_first(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("attnspec_draws.commands.campaign_progress.monotonic", lambda: now[0])
     drawing = Drawing(0, None, 60.0)

@@ -8,7 +8,7 @@ import pytest
 
 from attnspec.command_line import main
 
-EXPLOITS = Path(__file__).parents[1] / "judgement" / "exploits"
+EXPLOITS = Path(__file__).parents[1] / "judge" / "exploits"
 ENTRY = {name: [1, 2, 9, 4] for name in ("query", "key", "value")}
 SHAPES = {"operation": "scaled_dot_product_attention", "dtypes": ["float32"], "shapes": [ENTRY]}
 
@@ -91,14 +91,14 @@ def test_a_layout_is_taken_from_the_file_or_said(shapes, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_a_dtype_that_is_not_declared_is_not_asked(shapes, tmp_path, capsys):
+def test_a_dtype_that_is_not_declared_is_not_called(shapes, tmp_path, capsys):
     (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
     (tmp_path / "half.py").write_text('from honest import scaled_dot_product_attention\ndtypes = ("float16",)\n')
     assert main(["judge", str(tmp_path / "half.py"), *shapes]) == 1
     assert "not judged" in capsys.readouterr().out
 
 
-def test_a_file_of_shapes_that_is_none_is_told(tmp_path, capsys):
+def test_a_file_of_shapes_that_is_none_is_reported(tmp_path, capsys):
     path = tmp_path / "shapes.json"
     path.write_text("{")
     assert main(["judge", target("honest"), "--shapes", str(path)]) == 2

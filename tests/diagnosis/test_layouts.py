@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnspec.contract import CLAUSES_IN_PLACE
+from attnspec.contract import CLAUSES_INSTEAD
 from attnspec.contract.layout import clause_in, layouts_of_clause
 from attnspec.specification import clauses
 from attnspec.validation import validate
@@ -57,7 +57,7 @@ def test_clauses_about_arguments_that_a_layout_has_not_give_way_to_its_own():
     assert clause_in("sdpa.key_lengths.exclusion", "paged_csr:page_size=16") == "sdpa.paged.list_length"
     assert clause_in("sdpa.key_lengths.alignment", None) == "sdpa.key_lengths.alignment"
     assert clause_in("sdpa.softcap.order", "packed") == "sdpa.softcap.order"
-    for layout, instead in CLAUSES_IN_PLACE.items():
+    for layout, instead in CLAUSES_INSTEAD.items():
         assert {*instead} <= {*clauses()}
         assert all(layout in layouts_of_clause(clause) for clause in instead.values())
 

@@ -222,8 +222,8 @@ def tokens_of_attention(seed, dtype, x):
         for name in values & found.keys():
             tokens = x["past"] if "past" in name else x["keys"]
             found[name] = [
-                ROUNDED[dtype](number + (64 if place // width % tokens // n % 2 == 0 else -64))
-                for place, number in enumerate(found[name])
+                ROUNDED[dtype](number + (64 if position // width % tokens // n % 2 == 0 else -64))
+                for position, number in enumerate(found[name])
             ]
     return chosen, found
 
@@ -251,8 +251,8 @@ def numbers_of_softmax(seed, dtype, elements, longest):
     shape = (*halved(lengths, lambda found: prod(found.values()), elements).values(),)
     stream = Stream(f"{seed}/axis")
     said = stream.by_weight(default=4, last=1, from_front=4, from_end=3, whole=2)
-    place = stream.below(len(axes))
-    stated = {"last": -1, "from_front": place, "from_end": place - len(axes), "whole": None}
+    position = stream.below(len(axes))
+    stated = {"last": -1, "from_front": position, "from_end": position - len(axes), "whole": None}
     stream = Stream(f"{seed}/numbers")
     chosen = stream.by_weight(
         plain=30, full_width=15, peaked=10, far=8, large=10, shifted=10, rising=10, tied=8, equal=7
@@ -270,15 +270,15 @@ def numbers_of_softmax(seed, dtype, elements, longest):
     hiding = stream.by_weight(scattered=5, leading=4, trailing=1)
     border = stream.below(many if said == "whole" else shape[{"default": -1, "last": -1, **stated}[said]])
     hidden = Stream(f"{seed}/hidden numbers").whole(many, 0, 99)
-    places = [*product(*map(range, shape))]
+    positions = [*product(*map(range, shape))]
     along = -1 if said == "default" else stated[said]
     found = []
-    for flat, index in enumerate(places):
+    for flat, index in enumerate(positions):
         if along is None:
             j, n, first = flat, many, 0
         else:
             j, n = index[along], shape[along]
-            first = places.index((*index[: along % len(axes)], 0, *index[along % len(axes) + 1 :]))
+            first = positions.index((*index[: along % len(axes)], 0, *index[along % len(axes) + 1 :]))
         stride = 1 if along is None else prod(shape[along % len(axes) + 1 :])
         number = {
             "peaked": lambda at: 16 * x[at],
@@ -334,15 +334,15 @@ def stand(seed, found, heads, width):
     batch, tokens, pairs = found["cos"][0]
     stream = Stream(f"{seed}/standing")
     drawn = Stream(f"{seed}/standing tokens").whole(batch * tokens, 0, 99)
-    standing = [place for place, number in enumerate(drawn) if number < 30]
+    standing = [position for position, number in enumerate(drawn) if number < 30]
     stands, spoils = stream.share(8), stream.share(50)
     number = stream.one_of((float("nan"), float("inf"), float("-inf")))
     head, feature = stream.below(heads), stream.below(width)
     if not stands or not standing:
         return
-    for place in standing:
+    for position in standing:
         for table, value in (("cos", 1), ("sin", 0)):
-            found[table][1][place * pairs : (place + 1) * pairs] = [value] * pairs
+            found[table][1][position * pairs : (position + 1) * pairs] = [value] * pairs
     if spoils:
         entry, token = divmod(standing[0], tokens)
         found["x"][1][((entry * heads + head) * tokens + token) * width + feature] = number

@@ -8,7 +8,7 @@ from attnspec.cases import suite_of_random
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.runner import run_suite
 from attnspec_draws import Recipe
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,11 @@
-"""Which numbers of a draw lie in one place of memory, by ``spec/draws.md``, in plain Python."""
+"""Which numbers of a draw lie in one part of memory, by ``spec/draws.md``, in plain Python."""
 
 from math import prod
 
 from .by_hand import Stream
 
 
-def in_one_place(seed, shapes):
+def sharing_memory(seed, shapes):
     """Which inputs are one array, and no axis; or which one has one part for all, and its axis; None for neither."""
     stream = Stream(f"{seed}/one array")
     is_given = stream.share(5)

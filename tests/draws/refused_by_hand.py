@@ -76,8 +76,8 @@ def values_that_do_not_fit(operation, argument, inputs, attributes):
     stated = attributes.get(argument)
     if argument in LENGTHS:
         lengths, most = inputs.get(argument, []), inputs[LENGTHS[argument]].shape[2]
-        each = [(place, length) for place in range(len(lengths)) for length in (-1, most + 1)]
-        return [[*lengths[:place], length, *lengths[place + 1 :]] for place, length in each]
+        each = [(position, length) for position in range(len(lengths)) for length in (-1, most + 1)]
+        return [[*lengths[:position], length, *lengths[position + 1 :]] for position, length in each]
     if argument == "num_heads":
         features = inputs["query" if operation == "multi_head_attention" else "x"].shape[-1]
         return [heads for heads in range(2, features + 2) if features % heads]

@@ -60,7 +60,7 @@ def test_explain_says_what_it_exercises(capsys):
 
 
 @pytest.mark.parametrize("command", ["show", "explain"])
-def test_a_wrong_recipe_is_told(command, capsys):
+def test_a_wrong_recipe_is_reported(command, capsys):
     assert main([command, WRONG]) == 2
     assert f"{WRONG!r} names no draw: write draw:OPERATION/SEED/NUMBER:DTYPE" in capsys.readouterr().err
 

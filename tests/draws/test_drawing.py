@@ -187,7 +187,7 @@ def test_axes_that_are_stated_have_their_lengths(operation, recipes):
         ),
     ],
 )
-def test_a_recipe_of_nothing_is_told_why(text, said):
+def test_a_recipe_of_nothing_is_reported_why(text, said):
     with pytest.raises(UsageError) as raised:
         draw(recipe_from_text(text))
     assert str(raised.value).startswith(f"{text}: ")

@@ -108,15 +108,15 @@ def test_what_is_off_by_the_error_of_the_values_passes_in_float64(recipes, resul
 
 def test_shrinking_stops_after_so_many_draws(recipes):
     (recipe,) = recipes(FORWARD, 1, extents={"keys": 40, "queries": 30})
-    asked = []
+    called = []
 
     def fails(case):
-        asked.append(case.id)
+        called.append(case.id)
         return True
 
     shrunk(recipe, fails, most=5)
-    assert 0 < len(asked) <= 5
-    assert len({*asked}) == len(asked)
+    assert 0 < len(called) <= 5
+    assert len({*called}) == len(called)
 
 
 def test_shrinking_without_anything_smaller_that_fails_leaves_a_draw_as_it_is(recipes):

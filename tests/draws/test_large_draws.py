@@ -10,7 +10,7 @@ from attnspec.contract.dtypes import FLOAT_DTYPES, rounded_to
 from attnspec.runner import run_suite
 from attnspec.targets import load
 from attnspec_draws import Recipe, draw, recipe_from_text
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_reference import scaled_dot_product_attention
 
 OPERATION = "scaled_dot_product_attention"
@@ -43,11 +43,11 @@ def test_the_sample_is_that_of_the_whole_reference():
     for number in range(12):
         case = draw(large(number, "float64"))
         whole = scaled_dot_product_attention(**case.inputs, **case.attributes)
-        for name, held in case.golden("float64").items():
-            assert np.allclose(held, getattr(whole, name).reshape(-1)[case.sample[name]], rtol=1e-12, atol=1e-12)
+        for name, stored in case.golden("float64").items():
+            assert np.allclose(stored, getattr(whole, name).reshape(-1)[case.sample[name]], rtol=1e-12, atol=1e-12)
 
 
-def test_the_last_row_of_every_head_is_held():
+def test_the_last_row_of_every_head_is_stored():
     case = draw(large(0, without=frozenset(["query_lengths"])))
     rows = case.sample["logsumexp"].reshape(-1)
     assert {(entry * 4 + head) * 300 + 299 for entry in range(2) for head in range(4)} <= set(rows.tolist())

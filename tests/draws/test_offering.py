@@ -10,7 +10,7 @@ from attnspec.families.lookup import needed
 from attnspec.targets import load
 from attnspec_draws import draw, drawn_for, learned, not_offered
 from attnspec_draws.drawing import drawn_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 FORWARD, MERGE = "scaled_dot_product_attention", "merge_states"
 
@@ -59,15 +59,15 @@ def test_where_the_alignment_is_no_argument_what_is_top_left_is_drawn_still(reci
 )
 @pytest.mark.parametrize("seed", ["seed", "another"])
 def test_what_is_declined_is_learned(lacks, seed):
-    asked = []
+    called = []
 
     def offered(case):
-        asked.append(case)
+        called.append(case)
         return lacks not in needed(case)
 
     without = learned(FORWARD, Limits("float32"), offered, seed)
     assert without == {lacks}
-    assert max(case.inputs["query"].size for case in asked) <= 256
+    assert max(case.inputs["query"].size for case in called) <= 256
 
 
 def test_queries_without_keys_that_are_declined_are_learned():

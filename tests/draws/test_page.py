@@ -10,13 +10,15 @@ import pytest
 
 from attnspec.contract import OPERATIONS
 from attnspec_draws import Recipe, recipe_from_text
-from attnspec_draws.attention.operations import backward, causal, context, forward, heads, projecting, softmax, weights
+from attnspec_draws.attention.operations import backward, forward, projecting, softmax, without_inputs
 from attnspec_draws.attention.operations import merging_states as merging
-from attnspec_draws.attention.parts import exclusions, extents, heavy, quantizing, spoiling, tokens
+from attnspec_draws.attention.parts import exclusions, extents, quantizing, spoiling, tokens
 from attnspec_draws.drawing import case_of, drawable, drawn_of
-from attnspec_draws.generators import Limits, Stream, alike, changing, lengths, memory, misfitting, presenting, refusing
-from attnspec_draws.generators.beyond_float16 import _BEYOND_FLOAT16
+from attnspec_draws.generators import limits, memory, refusing, special_numbers
+from attnspec_draws.generators.drawn import _CHANGED
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.words import Stream
 from attnspec_draws.rotary.operations import frequencies, rotation, tables
 
 from .by_hand import (
@@ -38,7 +40,7 @@ from .by_hand import (
     tokens_of_attention,
 )
 from .by_hand import Stream as ByHand
-from .memory_by_hand import in_one_place
+from .memory_by_hand import sharing_memory
 from .quantized_by_hand import quantized_of
 from .refused_by_hand import misfit_of, refused_of
 
@@ -47,12 +49,9 @@ FORWARD, BACKWARD, MERGE = "scaled_dot_product_attention", "scaled_dot_product_a
 SOFTMAX, ROTATION, TABLES_OF = "softmax", "apply_rotary", "rotary_tables"
 MODULES = (
     backward,
-    causal,
-    context,
     exclusions,
     extents,
     forward,
-    heads,
     merging,
     projecting,
     quantizing,
@@ -61,17 +60,16 @@ MODULES = (
     frequencies,
     rotation,
     tables,
-    weights,
-    alike,
-    lengths,
+    without_inputs,
+    special_numbers,
+    limits,
     memory,
-    presenting,
     refusing,
 )
 CHANGED_APART = {"rising", "tied", "nearly_tied", "equal", "far_below"}
 """Classes whose elements depend on others, which are not made by hand."""
 
-IN_ONE_PLACE = frozenset({"one_array", "one_part_for_many"})
+SHARING_MEMORY = frozenset({"one_array", "one_part_for_many"})
 REFUSED = frozenset({"refused"})
 ALIKE = frozenset({"alike"})
 NOT_FINITE = frozenset(
@@ -85,22 +83,22 @@ NOT_FINITE = frozenset(
     }
 )
 BEYOND = frozenset({"beyond_float16"})
-NOT_BY_HAND = NOT_FINITE | {"shared_prefix", "heavy"} | BEYOND | IN_ONE_PLACE | REFUSED | ALIKE
+NOT_BY_HAND = NOT_FINITE | {"shared_prefix", "heavy"} | BEYOND | SHARING_MEMORY | REFUSED | ALIKE
 """What changes tokens of attention, and is not made by hand."""
 
-MAY_LIE_IN_ONE_PLACE = {
+MAY_SHARE_MEMORY = {
     FORWARD: ("query", "key", "value"),
     BACKWARD: ("grad_output", "query", "key", "value"),
     "single_head_attention": ("x", "w_query", "w_key", "w_value"),
     "multi_head_attention": ("query", "key", "value", "w_query", "w_key", "w_value", "w_output"),
     ROTATION: ("cos", "sin"),
 }
-NOT_IN_ONE_PLACE = {
+NOT_SHARING_MEMORY = {
     FORWARD: NOT_FINITE | {"float8_e4m3fn", "float8_e5m2", "int8"},
     BACKWARD: NOT_FINITE,
     "multi_head_attention": NOT_FINITE,
 }
-"""What is left out so that the same draw without numbers in one place of memory differs in nothing else."""
+"""What is left out so that the same draw without numbers in one part of memory differs in nothing else."""
 
 FORMATS = ("float8_e4m3fn", "float8_e5m2", "int8")
 
@@ -121,7 +119,7 @@ SHARES = {
     "A mask, in 30 of 100": exclusions._MASKED,
     "of numbers in 45 of 100": exclusions._AS_NUMBERS,
     "a past in 18 of 100": extents._PAST,
-    "some inputs have another memory layout": presenting._PRESENTED,
+    "some inputs have another memory layout": memory._LAID_OUT,
     "whether tensors are quantized, in 10 of 100": quantizing._QUANTIZED,
     "whether each has a format of its own, in 20 of 100": quantizing._MIXED,
     "Stream `grad_logsumexp`: in 15 of 100": backward._WITH_GRAD_LOGSUMEXP,
@@ -137,11 +135,11 @@ SHARES = {
     "stream `one part`: in 5 of 100": memory._ONE_PART,
     "Stream `refused`: in 4 of 100": refusing._REFUSED,
     "In 30 of 100 of these, by the stream `refused_twice`": refusing._TWICE,
-    "in 5 of 100 by the stream `heavy`": heavy._HEAVY,
-    "Stream `beyond_float16`: in 5 of 100": _BEYOND_FLOAT16,
-    "are the same in 8 of 100 by the stream `alike NAME`": alike._ALIKE,
-    "Stream `changed_argument`: in 16 of 100": changing._CHANGED,
-    "Stream `misfit`: in 3 of 100": misfitting._MISFIT,
+    "in 5 of 100 by the stream `heavy`": tokens._HEAVY,
+    "Stream `beyond_float16`: in 5 of 100": special_numbers._BEYOND_FLOAT16,
+    "are the same in 8 of 100 by the stream `alike NAME`": special_numbers._ALIKE,
+    "Stream `changed_argument`: in 16 of 100": _CHANGED,
+    "Stream `misfit`: in 3 of 100": refusing._MISFIT,
     "pairs are heavy in 10 of 100": rotation._HEAVY,
     "Stream `hidden`: in 20 of 100": softmax._WITH_MINUS_INFINITY,
     "`large`: in 8 of 100": projecting._LARGE,
@@ -154,18 +152,18 @@ SHARES = {
     "Stream `spoilt`: in 6 of 100": merging._SPOILT,
     "in 50 of 100 by the stream `opposite`": merging._OPPOSITE,
     "Stream `nearly largest`: in 6 of 100": merging._NEARLY_LARGEST,
-    "Stream `empty`: in 4 of 100 there are no keys": causal._EMPTY,
+    "Stream `empty`: in 4 of 100 there are no keys": without_inputs._EMPTY,
     "Stream `nearly largest`: in 8 of 100": softmax._NEARLY_LARGEST,
     "Stream `standing`: in 8 of 100": rotation._STANDING,
     "Then in 50 of 100 the first of them": rotation._SPOILT,
     "Stream `turned inside`: in 12 of 100": tables._TURNED,
     "begin alike in 30 of 100 by the stream `prefix`": tokens._PREFIXED,
-    "In 25 of 100, where the recipe states no keys": causal._SQUARE,
-    "Stream `additive`: true in 50 of 100": causal._ADDITIVE,
+    "In 25 of 100, where the recipe states no keys": without_inputs._SQUARE,
+    "Stream `additive`: true in 50 of 100": without_inputs._ADDITIVE,
     "Stream `unused`: in 25 of 100, one more": frequencies._UNUSED,
-    "In 15 of 100, if the recipe states neither": context._ALIKE,
-    "Stream `scale`: whether there is one, in 40 of 100": context._SCALED,
-    "Stream `spoilt`: in 20 of 100": heads._SPOILT,
+    "In 15 of 100, if the recipe states neither": softmax._ALIKE,
+    "Stream `scale`: whether there is one, in 40 of 100": softmax._SCALED,
+    "Stream `spoilt`: in 20 of 100": projecting._SPOILT,
     "In 40 of 100 features stay untouched": rotation._PARTIAL,
     "Stream `spoilt`: in 8 of 100": rotation._NONFINITE,
     "have those of the first, in 30 of 100": tables._ALIKE,
@@ -178,7 +176,7 @@ def plain(text):
 
 
 def spelt(choice, *, whole=False):
-    """A choice as the page spells it: nothing, truth values and, if told so, whole fractions are not as Python's."""
+    """A choice as the page spells it: nothing, truth values and, if whole, also whole fractions are not as Python's."""
     if isinstance(choice, float) and whole:
         return f"{choice:.10g}"
     return {"": "none", "None": "-", "False": "false", "True": "true"}.get(str(choice), str(choice))
@@ -290,7 +288,7 @@ def test_draws_of_short_operations_are_made_from_the_page(operation, dtype, elem
             operation,
             "by-hand",
             number,
-            Limits(dtype, IN_ONE_PLACE | REFUSED | ALIKE | BEYOND | left_out, elements=elements, longest=longest),
+            Limits(dtype, SHARING_MEMORY | REFUSED | ALIKE | BEYOND | left_out, elements=elements, longest=longest),
         )
         drawn = drawn_of(recipe)
         made, attributes = BY_HAND[operation](f"{operation}/by-hand/{number}/{dtype}", dtype, elements, longest)
@@ -410,7 +408,7 @@ def test_heavy_pairs_are_made_from_the_page():
     for number in range(300):
         recipe = Recipe(ROTATION, "by-hand", number, Limits("float16", REFUSED, elements=300, longest=40))
         drawn, seed = drawn_of(recipe), f"{ROTATION}/by-hand/{number}/float16"
-        apart = {"nonfinite", "standing_tokens", "alike", *IN_ONE_PLACE}
+        apart = {"nonfinite", "standing_tokens", "alike", *SHARING_MEMORY}
         heavy = ByHand(f"{seed}/heavy").share(10) and apart.isdisjoint(drawn.features)
         assert ("heavy" in drawn.features) == heavy, recipe.text
         if not heavy:
@@ -458,15 +456,15 @@ def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
     done = Counter()
     for number in range(400):
         limits = Limits(
-            "float32", NOT_IN_ONE_PLACE.get(operation, REFUSED) | REFUSED | BEYOND, elements=300, longest=40
+            "float32", NOT_SHARING_MEMORY.get(operation, REFUSED) | REFUSED | BEYOND, elements=300, longest=40
         )
         recipe = Recipe(operation, "by-hand", number, limits)
-        drawn, apart = drawn_of(recipe), drawn_of(recipe.leaving_out(IN_ONE_PLACE))
-        inputs = {name: apart.inputs[name] for name in MAY_LIE_IN_ONE_PLACE[operation]}
+        drawn, apart = drawn_of(recipe), drawn_of(recipe.leaving_out(SHARING_MEMORY))
+        inputs = {name: apart.inputs[name] for name in MAY_SHARE_MEMORY[operation]}
         shapes = {name: array.shape for name, array in inputs.items()}
-        found = in_one_place(f"{operation}/by-hand/{number}/float32", shapes)
+        found = sharing_memory(f"{operation}/by-hand/{number}/float32", shapes)
         if found is None:
-            assert not IN_ONE_PLACE & {*drawn.features}, recipe.text
+            assert not SHARING_MEMORY & {*drawn.features}, recipe.text
             continue
         names, axis = found
         if axis is None:
@@ -540,7 +538,7 @@ def test_inputs_beyond_float16_are_those_of_the_page(operation):
             factor, (more, less) = stream.one_of((2.0**20, 2.0**-30)), stream.one_of(choices)
             inputs = [expected[name] for name in (*more, *less) if name in expected]
             is_beyond = {*less} <= {*expected} and all(array.dtype == np.float64 for array in inputs)
-            is_beyond &= not IN_ONE_PLACE & {*plain.features}
+            is_beyond &= not SHARING_MEMORY & {*plain.features}
             if is_beyond:
                 expected |= {name: expected[name] * factor for name in more if name in expected}
                 expected |= {name: expected[name] / factor for name in less}
@@ -675,10 +673,10 @@ def test_changed_arguments_are_those_of_the_page(operation):
             assert drawn.changed is None, recipe.text
             continue
         others = {name for name, value in drawn.attributes.items() if value is True or (type(value) is float and value)}
-        held = {"theta", "beta_fast", "beta_slow"} if drawn.attributes.get("scaling") == "yarn" else set()
+        unchanged = {"theta", "beta_fast", "beta_slow"} if drawn.attributes.get("scaling") == "yarn" else set()
         counts = {"seed"} | ({"offset", "query_length", "key_length"} if operation == "causal_mask" else set())
         counts |= {"causal_alignment", "window"}
-        left = sorted({*drawn.inputs} | others - held | (counts & drawn.attributes.keys()))
+        left = sorted({*drawn.inputs} | others - unchanged | (counts & drawn.attributes.keys()))
         weights = [(name, 1 if name in OPERATIONS[operation].inputs else 4) for name in left]
         assert drawn.changed == (stream.of_pairs(weights) if left else None), recipe.text
         stored = operation == BACKWARD and "output" in drawn.inputs

@@ -8,7 +8,7 @@ from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, drawn_of, is_recipe, recipe_from_text
 from attnspec_draws.drawing import drawable
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 WORD = st.text("abcxyz0189_=.-", min_size=1, max_size=9)
 NUMBER = st.integers(0, 999_999_999)
@@ -82,7 +82,7 @@ def test_words_may_stand_in_any_order_and_features_in_several_of_them():
         (f"{GOOD}:longest=0", "leave no case"),
     ],
 )
-def test_a_text_that_names_no_draw_is_quoted_and_told_why(text, said):
+def test_a_text_that_names_no_draw_is_quoted_and_reported_why(text, said):
     with pytest.raises(UsageError) as raised:
         recipe_from_text(text)
     assert repr(text) in str(raised.value)
@@ -150,6 +150,6 @@ def test_the_class_of_numbers_can_be_stated(chosen):
         ("with=mask.nnnnn", "mask is given 5 axes, of 4 at most"),
     ],
 )
-def test_what_cannot_be_given_is_told(words, said):
+def test_what_cannot_be_given_is_reported(words, said):
     with pytest.raises(UsageError, match=said):
         drawn_of(recipe_from_text(f"draw:scaled_dot_product_attention/given/1:float32:{words}"))

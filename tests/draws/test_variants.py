@@ -6,7 +6,8 @@ import pytest
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
 from attnspec_draws import Recipe, drawable, drawn_of, recipe_from_text
-from attnspec_draws.generators import REVERSED, Limits, Words
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import REVERSED, Words
 
 OPERATION = "scaled_dot_product_attention"
 ALIKE = frozenset({"alike"})
@@ -50,12 +51,12 @@ def test_a_stated_attribute_is_stated_in_every_draw_and_in_its_text(name, value)
         assert drawn_of(recipe).attributes[name] == value
 
 
-def test_a_backward_pass_that_is_too_large_is_told():
+def test_a_backward_pass_that_is_too_large_is_reported():
     text = f"draw:{OPERATION}_backward/1/1:float32:rows=4:batch=64:shared=64:queries=4096:keys=4096"
     with pytest.raises(UsageError, match="A backward pass is drawn whole"):
         drawn_of(recipe_from_text(text))
 
 
-def test_lengths_that_no_memory_holds_are_told():
+def test_lengths_that_no_memory_holds_are_reported():
     with pytest.raises(UsageError, match="the largest tensor has"):
         drawn_of(recipe_from_text(f"draw:{OPERATION}/1/1:float32:keys=100000000"))

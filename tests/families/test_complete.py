@@ -169,12 +169,12 @@ def test_every_library_that_is_built_in_is_listed():
 
 @each_operation
 def test_an_operation_of_which_cases_are_drawn_has_trivial_answers(operation):
-    random_cases, room = random_cases_of(operation.name), f"tools/attnspec_draws/{operation.family}/trivial/"
+    random_cases, room = random_cases_of(operation.name), f"tools/attnspec_draws/{operation.family}/__init__.py"
     # What has no values has no wrong ones either.
     has_values = any(case.operation == operation.name and case.expected for case in CASES)
     drawn = operation.name in random_cases.case_generators and has_values
     trivial_answers = random_cases.trivial_answers.get(operation.name, ())
-    assert drawn == bool(trivial_answers), f"{room}__init__.py (TRIVIAL_ANSWERS): {operation.name} is drawn: {drawn}"
+    assert drawn == bool(trivial_answers), f"{room}: {operation.name} is drawn: {drawn}"
     assert trivial_answers == () or any(trivial_answer.name == "zeros" for trivial_answer in trivial_answers), (
-        f"{room} lacks zeros"
+        f"{room}: {operation.name} lacks zeros"
     )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from attnspec.targets.loading import load
     from attnspec.validation import validate
     from attnspec.validation.one_case import OneCase, case
-    from attnspec_draws.judge import Conditions, Judgement, judge
+    from attnspec_draws.judge import Conditions, JudgeReport, judge
 
 __all__ = [
     "AttnspecError",
     "Conditions",
-    "Judgement",
+    "JudgeReport",
     "OneCase",
     "Report",
     "Unsupported",
@@ -38,7 +38,7 @@ __all__ = [
 
 _LAZY = {
     "Conditions": "attnspec_draws.judge",
-    "Judgement": "attnspec_draws.judge",
+    "JudgeReport": "attnspec_draws.judge",
     "OneCase": "attnspec.validation.one_case",
     "Report": "attnspec.reports.report",
     "case": "attnspec.validation.one_case",

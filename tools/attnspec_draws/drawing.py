@@ -16,20 +16,12 @@ from attnspec.contract.conventions import CHOICES, can_be_missing, settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed
 from attnspec.grading.reference_answers import reference_outputs, reference_refusal
-from attnspec_draws.generators import (
-    BEYOND_FLOAT16,
-    CHANGED,
-    ONE_ARRAY,
-    REFUSED,
-    TWICE,
-    Words,
-    argument_to_change,
-    beyond_float16,
-    malformed,
-    of_another_value,
-    other_value,
-)
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.drawn import CHANGED, argument_to_change, other_value
+from attnspec_draws.generators.memory import ONE_ARRAY
+from attnspec_draws.generators.random_cases import case_generator_of, random_cases_of
+from attnspec_draws.generators.refusing import REFUSED, TWICE, malformed, of_another_value
+from attnspec_draws.generators.special_numbers import BEYOND_FLOAT16, beyond_float16
+from attnspec_draws.generators.words import Words
 from attnspec_draws.seed_text import recipe_from_text
 
 if TYPE_CHECKING:
@@ -37,7 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import CaseGenerator, Drawn
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.random_cases import CaseGenerator
     from attnspec_draws.seed_text import Recipe
 
 PROFILE = "draws"
@@ -87,14 +80,10 @@ def drawn_of(recipe: Recipe) -> Drawn:
         drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
     wrong = of_another_value(words, drawn, case_generator.misfits, recipe.limits)
     wrong = wrong or malformed(words, drawn, case_generator.refusals, recipe.limits)
-    return wrong if wrong is not None and _is_refused(recipe, wrong) else drawn
-
-
-def _is_refused(recipe: Recipe, drawn: Drawn) -> bool:
-    """Return whether the reference refuses what was drawn, which nobody declines for something that is left out."""
-    if _refusal(recipe, drawn) is None:
-        return False
-    return needed(case_of(recipe, drawn)).isdisjoint(recipe.limits.without)
+    if wrong is None or _refusal(recipe, wrong) is None:
+        return drawn
+    # Nobody declines a refusal for something that is left out.
+    return wrong if needed(case_of(recipe, wrong)).isdisjoint(recipe.limits.without) else drawn
 
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
@@ -104,18 +93,8 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
 
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
-    case_generators = [random_cases_of(operation).case_generators[operation] for operation in drawable()]
-    return tuple(
-        sorted(
-            {
-                BEYOND_FLOAT16,
-                CHANGED,
-                REFUSED,
-                TWICE,
-                *(word for case_generator in case_generators for word in case_generator.own_words),
-            }
-        )
-    )
+    own = (case_generator_of(operation).own_words for operation in drawable())
+    return tuple(sorted(frozenset((BEYOND_FLOAT16, CHANGED, REFUSED, TWICE)).union(*own)))
 
 
 def can_be_left_out(word: str) -> bool:
@@ -186,7 +165,7 @@ def _rejection(recipe: Recipe, drawn: Drawn) -> Rejection:
 
 def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArray[Any]]) -> ChangedArgument | None:
     """Return the argument that is changed, if any; None where the first expected result stays nearly the same."""
-    name, derived = drawn.changed, random_cases_of(recipe.operation).case_generators[recipe.operation].derived
+    name, derived = drawn.changed, case_generator_of(recipe.operation).derived
     if name is None or drawn.sample or not derived.isdisjoint(drawn.inputs) or ONE_ARRAY in drawn.features:
         return None
     inputs, attributes = dict(drawn.inputs), dict(drawn.attributes)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.contract.conventions import Choices
     from attnspec.targets import Declaration
-    from attnspec_draws.generators import Drawn, Limits
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
 
 
 SMALL = 256

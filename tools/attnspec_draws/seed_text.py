@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,7 +64,10 @@ class Recipe:
         ]
         words += [f"{name}={getattr(limits, name)}" for name in _TEXTS if getattr(limits, name)]
         words += [f"{axis}={length}" for axis, length in sorted(limits.extents.items())]
-        words += [f"{name}={_written(value)}" for name, value in sorted(limits.stated.items())]
+        words += [
+            f"{name}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}"
+            for name, value in sorted(limits.stated.items())
+        ]
         words += [f"with={'+'.join(_input(*each) for each in sorted(limits.given.items()))}"] if limits.given else []
         words += [f"without={'+'.join(sorted(limits.without))}"] if limits.without else []
         return ":".join(words)
@@ -94,8 +97,8 @@ def is_recipe(text: str) -> bool:
 
 def recipe_from_text(text: str) -> Recipe:
     """Read the text of a draw; `UsageError`, which quotes it and says what is wrong, where it is none."""
-    place, *words = text.removeprefix(PREFIX).split(":")
-    operation, *numbers = place.split("/")
+    head, *words = text.removeprefix(PREFIX).split(":")
+    operation, *numbers = head.split("/")
     if not is_recipe(text) or len(numbers) != 2 or not _SEED.fullmatch(numbers[0]) or not _NUMBER.fullmatch(numbers[1]):
         raise UsageError(f"{text!r} names no draw: write {_FORM}.")
     if operation not in OPERATIONS:
@@ -157,11 +160,6 @@ def _read_input(operation: str, word: str) -> tuple[str, str]:
     if not _AXES.fullmatch(axes):
         raise UsageError(f"{word!r} is no INPUT, nor INPUT.AXES with n or 1 for each axis, or 0 for none.")
     return name, axes
-
-
-def _written(value: Any) -> str:
-    """Write the value of an attribute as a word: a text as it is, anything else as JSON without spaces."""
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 def _read(word: str) -> Any:

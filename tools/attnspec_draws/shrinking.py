@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from attnspec.cases import Case
-    from attnspec_draws.generators import Drawn
+    from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.seed_text import Recipe
 
 MOST = 400

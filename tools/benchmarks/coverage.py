@@ -18,7 +18,7 @@ from attnspec.cases.coverage import coverage, missing, summary
 from attnspec.contract import OPERATIONS
 from attnspec_draws import Recipe, drawable, drawn_of
 from attnspec_draws.drawing import case_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -27,17 +27,11 @@ from attnspec.targets.target import Target
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_controls import CONTROLS
 from attnspec_draws import Recipe, draw, drawable, drawn_for, drawn_of, learned, not_offered
-from attnspec_draws.campaign import (
-    DrawOutcome,
-    PartOutcome,
-    Plan,
-    Sought,
-    open_executor,
-    planned,
-    run_campaign,
-    tallied,
-)
-from attnspec_draws.generators import Limits
+from attnspec_draws.campaign.executors import open_executor
+from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, tallied
+from attnspec_draws.campaign.plan import Plan, Sought
+from attnspec_draws.campaign.working import planned, run_campaign
+from attnspec_draws.generators.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +39,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.runner import Result
     from attnspec.targets import Implementation
-    from attnspec_draws.campaign import Tally
+    from attnspec_draws.campaign.outcome import Tally
 
 CONTROLS_NAME = "controls"
 KEPT = STUDIES / "draw-alarms.json"

@@ -29,9 +29,9 @@ from attnspec.targets.target import Target
 from attnspec_authoring.proof.subjects import implementation_of
 from attnspec_authoring.strangers import SURVIVED, read_index, unpacked
 from attnspec_draws import Recipe, draw, drawable, drawn_of, recipe_from_text, shrunk
-from attnspec_draws.campaign import Plan, Sought, planned, shrunk_failure
-from attnspec_draws.campaign.working import run_part
-from attnspec_draws.generators import Limits
+from attnspec_draws.campaign.plan import Plan, Sought
+from attnspec_draws.campaign.working import planned, run_part, shrunk_failure
+from attnspec_draws.generators.limits import Limits
 from attnspec_mistakes import CATALOGUE, Mistake
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from attnspec.contract.dtypes import rounded_to
 from attnspec.runner import resolved_for, run_suite
 from attnspec.targets import load
 from attnspec_draws import Recipe, draw, learned, not_offered
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_reference import scaled_dot_product_attention, scaled_dot_product_attention_backward
 
 if TYPE_CHECKING:

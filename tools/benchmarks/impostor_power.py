@@ -18,11 +18,13 @@ from attnspec.contract.dtypes import numpy_dtype, rounded_to
 from attnspec.validation.one_case import run_of
 from attnspec_draws import Recipe, draw, drawable
 from attnspec_draws.drawing import case_of
-from attnspec_draws.generators import REFUSED, Drawn, Limits
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.refusing import REFUSED
 from attnspec_draws.judge.certificate import DRAWS, certificate
+from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 from attnspec_draws.judge.own_inputs import passing_trivial_answers
-from attnspec_draws.judge.telling_apart import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.generators.trivial_answers import TrivialAnswer
-    from attnspec_draws.judge.telling_apart import DrawReported
+    from attnspec_draws.judge.distinguishing import DrawReported
 
 FORWARD = "scaled_dot_product_attention"
 DTYPES = ("float32", "bfloat16")

@@ -14,7 +14,7 @@ from attnspec_draws import draw, recipe_from_text
 from attnspec_draws.campaign.working import DEADLY, ask, open_once, outcome_of, shrunk_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from attnspec.guard.task import Task
     from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
@@ -56,18 +56,17 @@ def evidence_of(tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan) -
     for each in tally.wrong:
         operation, check = each.kind
         failed[operation] = failed.get(operation, 0) + 1
-        # One of those would end all that it is asked with, or take its time again.
+        # One of those would end all that is called with it, or take its time again.
         if each.status not in DEADLY:
             by_operation.setdefault(operation, {}).setdefault(check, []).append(each.recipe)
-    return tuple(
-        Evidence(
-            operation,
-            failed[operation],
-            tuple(islice(_in_turn([_spread(recipes) for recipes in checks.values()]), LOOKED_AT)),
-            tuple(islice(_others(operation, outcomes, plan), LOOKED_AT)),
-        )
-        for operation, checks in by_operation.items()
-    )
+    found: list[Evidence] = []
+    for operation, checks in by_operation.items():
+        # As many as are looked at, evenly over all, so that those of many features are not left out.
+        spread = [recipes[:: max(len(recipes) // LOOKED_AT, 1)] for recipes in checks.values()]
+        in_turn = [each for together in zip_longest(*spread) for each in together if each is not None]
+        passing = tuple(islice(_others(operation, outcomes, plan), LOOKED_AT))
+        found.append(Evidence(operation, failed[operation], tuple(in_turn[:LOOKED_AT]), passing))
+    return tuple(found)
 
 
 def deadly(tally: Tally) -> dict[tuple[str, str], list[DrawOutcome]]:
@@ -105,18 +104,8 @@ def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
     )
 
 
-def _spread(recipes: Sequence[str]) -> Sequence[str]:
-    """Return as many as are looked at, evenly over all, so that those of many features are not left out."""
-    return recipes[:: max(len(recipes) // LOOKED_AT, 1)]
-
-
-def _in_turn(groups: Sequence[Sequence[str]]) -> Iterator[str]:
-    for together in zip_longest(*groups):
-        yield from (each for each in together if each is not None)
-
-
 def _others(operation: str, outcomes: Mapping[str, PartOutcome], plan: Plan) -> Iterator[str]:
-    """Give the draws of an operation that were asked and did not go wrong."""
+    """Give the draws of an operation that were called and did not go wrong."""
     for part in plan.parts_done(outcomes):
         if part.kind.operation != operation:
             continue

@@ -75,27 +75,34 @@ class Tally:
     worst: float
 
 
-def tallied(outcomes: Iterable[PartOutcome]) -> Tally:
-    """Merge the outcomes of parts, in whatever order they come."""
+def merged(key: str, outcomes: Iterable[PartOutcome]) -> PartOutcome:
+    """Merge outcomes, in whatever order they come."""
     statuses: Counter[str] = Counter()
     features: Counter[str] = Counter()
     longest: dict[str, int] = {}
-    wrong: list[DrawOutcome] = []
+    others: list[DrawOutcome] = []
     worst = 0.0
     for outcome in outcomes:
         statuses.update(outcome.statuses)
         features.update(outcome.features)
-        wrong += [draw for draw in outcome.others if draw.is_wrong]
+        others += outcome.others
         worst = max(worst, outcome.worst)
         for axis, length in outcome.longest.items():
             longest[axis] = max(longest.get(axis, 0), length)
+    return PartOutcome(key, dict(statuses), tuple(others), dict(features), longest, worst)
+
+
+def tallied(outcomes: Iterable[PartOutcome]) -> Tally:
+    """Tally the outcomes of parts."""
+    every = merged("", outcomes)
+    wrong = (draw for draw in every.others if draw.is_wrong)
     return Tally(
-        draws=statuses.total(),
-        passed=statuses["pass"],
-        declined=statuses["unsupported"],
-        ungraded=statuses["ungraded"],
+        draws=sum(every.statuses.values()),
+        passed=every.statuses.get("pass", 0),
+        declined=every.statuses.get("unsupported", 0),
+        ungraded=every.statuses.get("ungraded", 0),
         wrong=tuple(sorted(wrong, key=lambda draw: (draw.kind, len(draw.recipe), draw.recipe))),
-        features=dict(sorted(features.items())),
-        longest=dict(sorted(longest.items())),
-        worst=worst,
+        features=dict(sorted(every.features.items())),
+        longest=dict(sorted(every.longest.items())),
+        worst=every.worst,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, drawable, recipe_from_text
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ PART = 3 * VARIED
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
 
 BEGINNING = (1, 4, PART - 5)
-"""Draws of the first parts of each kind, so that few draws, or little time, reach all kinds.
+"""Draws of the first parts of each kind, so that few draws, or little time, do for all kinds.
 
 Here as in later parts, a draw and the one whose shapes it has stay together: the same process asks for both.
 """
@@ -41,7 +41,7 @@ class Sought:
     without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse a seed before anything is asked."""
+        """Refuse a seed before anything is drawn."""
         Recipe(next(iter(drawable())), self.seed, 0, Limits(FLOAT_DTYPES[0]))
         if not self.seed.isprintable():
             raise UsageError(f"The seed {self.seed!r} cannot be printed: choose a word of letters or digits.")
@@ -127,8 +127,8 @@ class Plan:
         """Return the parts of these keys, pieces of parts among them, in the order of the plan."""
         kinds = {kind.name: kind for kind in self.kinds}
         done = [(kinds[name], first, count) for name, first, count in map(_read_key, keys)]
-        places = list(self.kinds)
-        done.sort(key=lambda each: (each[1], places.index(each[0])))
+        order = list(self.kinds)
+        done.sort(key=lambda each: (each[1], order.index(each[0])))
         return [Part(kind, self.seed, first, count) for kind, first, count in done]
 
     def as_lines(self) -> list[str]:

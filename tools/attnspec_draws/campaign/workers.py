@@ -1,16 +1,17 @@
-"""Processes of this machine, each by itself: one that ends takes no other with it."""
+"""Workers that are processes of this machine: one that ends takes no other with it, and none outlives its campaign."""
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
+import os
 import signal
+import sys
+import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-from attnspec_draws.campaign.losing import WorkerLostError
-from attnspec_draws.campaign.orphans import end_with_the_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -76,3 +77,30 @@ def _spared_from_interruption() -> Generator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class WorkerLostError(Exception):
+    """A worker ended in the middle of its work."""
+
+
+_SET_PARENT_DEATH_SIGNAL = 1
+"""``PR_SET_PDEATHSIG`` of ``prctl``."""
+
+_ORPHANED = 1
+"""The exit status of a worker whose parent is gone; nobody reads it."""
+
+
+def end_with_the_parent() -> None:
+    """Have this process end as soon as the one that spawned it is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    if sys.platform == "linux":
+        # A target that never lets go of the interpreter leaves no thread a chance.
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+    def watch() -> None:
+        parent.join()
+        os._exit(_ORPHANED)
+
+    threading.Thread(target=watch, name="orphans", daemon=True).start()

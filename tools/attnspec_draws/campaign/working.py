@@ -1,11 +1,11 @@
-"""Work of a worker: it opens the target once, draws, asks and grades, and gives back plain data."""
+"""Running a campaign: parts are handed out, and workers draw, call, grade, and give back plain data."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
@@ -13,20 +13,24 @@ from attnspec.cases import suite_of_random
 from attnspec.guard.task import opened
 from attnspec.runner import resolved_for, run_suite
 from attnspec_draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
-from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome
-from attnspec_draws.campaign.plan import Kind
+from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, merged
+from attnspec_draws.campaign.plan import Kind, numbers_done
+from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.drawing import case_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.shrinking import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from attnspec.cases import Case
     from attnspec.guard.task import Task
     from attnspec.runner import Result
     from attnspec.targets import Implementation
-    from attnspec_draws.campaign.plan import Part, Sought
+    from attnspec_draws import Recipe
+    from attnspec_draws.campaign.executors import Executor
+    from attnspec_draws.campaign.plan import Part, Plan, Sought
+
 
 DEADLY = ("crash", "timeout")
 """Statuses after which a process is begun anew."""
@@ -35,7 +39,7 @@ _MOST_DEADLY = 60
 """Smaller draws that are tried of one that ends its process: each may take the start of another, or all its time."""
 
 _DEATHS = 20
-"""Draws that may end their process while it is found out what is offered; the others are not asked then."""
+"""Draws that may end their process while it is found out what is offered; the others are not called then."""
 
 _REPORTED = 200
 """Characters of a sentence that are kept of a draw."""
@@ -54,9 +58,9 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
     declaration = implementation.declaration
     operations = [name for name in drawn_for(declaration) if not sought.operations or name in sought.operations]
     if not operations:
-        asked = ", ".join(sought.operations) or "any operation of which cases can be drawn"
+        wanted = ", ".join(sought.operations) or "any operation of which cases can be drawn"
         reasons = (declaration.unfit[name] for name in sought.operations if name in declaration.unfit)
-        raise UsageError(" ".join((f"{declaration.name} does not offer {asked}.", *reasons)))
+        raise UsageError(" ".join((f"{declaration.name} does not offer {wanted}.", *reasons)))
     offered = [(operation, dtype) for operation in operations for dtype in declaration.dtypes_offered(operation)]
     drawn = [(operation, dtype) for operation, dtype in offered if not task.dtypes or dtype in task.dtypes]
     if not drawn:
@@ -70,14 +74,14 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
         without = sought.without | not_offered(declaration, resolved.of(operation))
         limits = Limits(dtype, without, **sought.sizes)
         if learning:
-            asking = _Offers(implementation, task)
-            limits = replace(limits, without=learned(operation, limits, asking, f"{sought.seed}-offers"))
+            offers = _Offers(implementation, task)
+            limits = replace(limits, without=learned(operation, limits, offers, f"{sought.seed}-offers"))
         kinds.append(Kind(operation, limits))
     return tuple(kinds)
 
 
 def planned_as_declared(task: Task, sought: Sought) -> tuple[Kind, ...]:
-    """Find what is to be drawn for a target that is asked nothing: all that it declares."""
+    """Find what is to be drawn for a target that is not called: all that it declares."""
     return planned(task, sought, learning=False)
 
 
@@ -112,23 +116,16 @@ class _Offers:
 def run_part(task: Task, part: Part) -> PartOutcome:
     """Draw and grade a part."""
     implementation = open_once(task)
-    statuses: Counter[str] = Counter()
-    features: Counter[str] = Counter()
-    longest: dict[str, int] = {}
-    others: list[DrawOutcome] = []
-    worst = 0.0
-    for recipe in part.recipes:
-        drawn = drawn_of(recipe)
-        (result,) = ask(implementation, [case_of(recipe, drawn)], task)
-        statuses[result.status] += 1
-        features.update(drawn.features)
-        for axis, length in drawn.extents.items():
-            longest[axis] = max(longest.get(axis, 0), length)
-        if result.status == "pass" and result.verdict.worst is not None:
-            worst = max(worst, result.verdict.worst.ratio)
-        if result.status not in ("pass", "unsupported"):
-            others.append(outcome_of(result))
-    return PartOutcome(part.key, dict(statuses), tuple(others), dict(features), longest, worst)
+    return merged(part.key, [_outcome(implementation, task, recipe) for recipe in part.recipes])
+
+
+def _outcome(implementation: Implementation, task: Task, recipe: Recipe) -> PartOutcome:
+    drawn = drawn_of(recipe)
+    (result,) = ask(implementation, [case_of(recipe, drawn)], task)
+    passed, worst = result.status == "pass", result.verdict.worst
+    others = () if passed or result.status == "unsupported" else (outcome_of(result),)
+    ratio = worst.ratio if passed and worst is not None else 0.0
+    return PartOutcome(recipe.text, {result.status: 1}, others, Counter(drawn.features), drawn.extents, ratio)
 
 
 def shrunk_failure(task: Task, failed: DrawOutcome) -> DrawOutcome:
@@ -170,3 +167,46 @@ def outcome_of(result: Result) -> DrawOutcome:
     return DrawOutcome(
         result.case.id, result.status, result.verdict.check, plain_text(result.verdict.message, longest=_REPORTED)
     )
+
+
+def run_campaign(
+    task: Task,
+    plan: Plan,
+    executor: Executor,
+    *,
+    known: Mapping[str, PartOutcome],
+    keep: Callable[[PartOutcome], None],
+    is_over: Callable[[], bool],
+) -> None:
+    """Run the parts of a plan until all are done, or `is_over` says that no more are to be begun.
+
+    `known` has outcomes of parts done already, pieces of parts among them; `keep` receives each new one.
+    """
+    waiting = _left(plan, known)
+    alone: list[Part] = []
+    pending: dict[Any, Part] = {}
+    while True:
+        while len(pending) < executor.capacity and (alone or not is_over()):
+            part = alone.pop(0) if alone else next(waiting, None)
+            if part is None:
+                break
+            pending[executor.submit(run_part, task, part)] = part
+        if not pending:
+            return
+        for work in executor.done(list(pending)):
+            part = pending.pop(work)
+            try:
+                keep(executor.result(work))
+            except WorkerLostError:
+                if part.count == 1:
+                    lost = DrawOutcome(part.recipes[0].text, "crash", None, "the process ended")
+                    keep(PartOutcome(part.key, {"crash": 1}, (lost,)))
+                else:
+                    alone += part.one_by_one()
+
+
+def _left(plan: Plan, known: Mapping[str, PartOutcome]) -> Iterator[Part]:
+    """Give the parts that are not done; of one that was taken apart or cut off, what is left."""
+    done = numbers_done(known)
+    for part in plan.parts():
+        yield from part.without(done.get(part.kind.name, ()))

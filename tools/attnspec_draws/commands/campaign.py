@@ -14,11 +14,12 @@ from attnspec.command_line.command_options import FiniteRange, target_options
 if TYPE_CHECKING:
     from attnspec.guard.task import Task
     from attnspec.targets.target import Target
-    from attnspec_draws.campaign import Kind, PartOutcome, Plan, Sought
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.keeping import Kept
-    from attnspec_draws.commands.campaign_asked import Asked
+    from attnspec_draws.campaign.outcome import PartOutcome
+    from attnspec_draws.campaign.plan import Plan, Sought
     from attnspec_draws.commands.campaign_progress import Drawing
+    from attnspec_draws.commands.campaign_request import Request
 
 _DEFAULT_SEED = "1"
 
@@ -86,26 +87,25 @@ def campaign(
     """
     import tempfile
 
-    from attnspec_draws.campaign import open_executor
-    from attnspec_draws.campaign.keeping import Kept
-    from attnspec_draws.campaign.sources import digests
-    from attnspec_draws.commands.campaign_asked import asked_for
+    from attnspec_draws.campaign.executors import open_executor
+    from attnspec_draws.campaign.keeping import Kept, digests
     from attnspec_draws.commands.campaign_files import check_files
     from attnspec_draws.commands.campaign_progress import doing
+    from attnspec_draws.commands.campaign_request import request_of
 
     if (target.python is None) == (target.command is None):
         raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
     if (cases is None) == (minutes is None):
         raise UsageError("Say how many draws: either --cases N or --minutes M.")
-    asked = asked_for(target, conventions, seed, operations, dtypes, elements, longest)
+    request = request_of(target, conventions, seed, operations, dtypes, elements, longest)
     check_files(recipes, coverage, resume)
     with tempfile.TemporaryDirectory() as folder:
-        kept = Kept(resume or Path(folder) / "campaign.jsonl", asked.about, digests(target))
+        kept = Kept(resume or Path(folder) / "campaign.jsonl", request.about, digests(target))
         workers: Executor | None = None
         try:
             with doing(f"opening {executor}"):
                 workers = open_executor(executor)
-            return _hunt(_Hunt(asked, workers, kept, cases, minutes), recipes, coverage)
+            return _hunt(_Hunt(request, workers, kept, cases, minutes), recipes, coverage)
         except KeyboardInterrupt:
             if resume is not None:
                 click.echo(f"{resume} holds what is done; the same command goes on with it.", err=True)
@@ -119,7 +119,7 @@ def campaign(
 class _Hunt(NamedTuple):
     """A campaign that is under way."""
 
-    asked: Asked
+    request: Request
     workers: Executor
     kept: Kept
     cases: int | None
@@ -129,34 +129,40 @@ class _Hunt(NamedTuple):
 def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
     """Draw, report the outcome, and return the exit status."""
     from attnspec.command_line.terminal import make_console
-    from attnspec_draws.campaign import tallied
+    from attnspec_draws.campaign.outcome import tallied
     from attnspec_draws.commands.campaign_files import write_coverage, write_recipes
     from attnspec_draws.commands.campaign_progress import Drawing, doing
-    from attnspec_draws.commands.campaign_summary import failures_found, tell_failures
-    from attnspec_draws.commands.campaign_tally import tell_failures_as_they_are, tell_tally, ungraded_sentence
+    from attnspec_draws.commands.campaign_summary import (
+        failures_found,
+        print_failures,
+        print_failures_so_far,
+        print_tally,
+        ungraded_sentence,
+    )
 
-    asked, workers, kept, cases, minutes = hunt
-    shown = str(asked.about["target"])
+    request, workers, kept, cases, minutes = hunt
+    shown = str(request.about["target"])
     with doing(f"finding out what {shown} offers"):
-        plan = _plan(workers, asked.task, kept, asked.sought)
+        plan = _plan(workers, request.task, kept, request.sought)
     console = make_console()
-    drawing = Drawing(_draws(kept), cases, None if minutes is None else 60 * minutes)
-    interrupted = _draw(asked.task, replace(plan, cases=cases), workers, kept, drawing)
+    drawn = sum(sum(outcome.statuses.values()) for outcome in kept.outcomes.values())
+    drawing = Drawing(drawn, cases, None if minutes is None else 60 * minutes)
+    interrupted = _draw(request.task, replace(plan, cases=cases), workers, kept, drawing)
     tally = tallied(kept.outcomes.values())
-    tell_tally(tally, drawing, plan, asked, console)
+    print_tally(tally, drawing, plan, request, console)
     if interrupted is not None:
-        tell_failures_as_they_are(tally, shown, console)
+        print_failures_so_far(tally, shown, console)
         raise interrupted
     found = ()
     try:
         if tally.wrong:
             with doing("explaining what failed, and making it small"):
-                found = failures_found(workers, asked.task, tally, kept.outcomes, plan)
+                found = failures_found(workers, request.task, tally, kept.outcomes, plan)
     except KeyboardInterrupt:
-        tell_failures_as_they_are(tally, shown, console)
+        print_failures_so_far(tally, shown, console)
         raise
     for failures in found:
-        tell_failures(failures, shown, console)
+        print_failures(failures, shown, console)
     if recipes is not None:
         write_recipes(recipes, [recipe for failures in found for recipe in failures.recipes])
     if coverage is not None:
@@ -170,8 +176,9 @@ def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
 
 def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
-    from attnspec_draws.campaign import Plan, planned
-    from attnspec_draws.campaign.losing import WorkerLostError
+    from attnspec_draws.campaign.plan import Plan
+    from attnspec_draws.campaign.workers import WorkerLostError
+    from attnspec_draws.campaign.working import planned, planned_apart
     from attnspec_draws.commands.campaign_summary import once
 
     if kept.plan is not None:
@@ -179,34 +186,22 @@ def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     try:
         kinds = once(workers, planned, task, sought)
     except WorkerLostError:
-        kinds = _planned_apart(workers, task, sought)
+        # What a target offers that ends its process now and then is found in a process of its own.
+        try:
+            kinds = once(workers, planned_apart, task, sought)
+        except (WorkerLostError, TargetError):
+            raise UsageError(
+                f"{task.target.name} ended its process while it was imported. "
+                "Import it in an interpreter of your own to see why."
+            ) from None
     plan = Plan(sought.seed, kinds, None)
     kept.begin(plan)
     return plan
 
 
-def _planned_apart(workers: Executor, task: Task, sought: Sought) -> tuple[Kind, ...]:
-    """Find what a target offers that ends its process now and then."""
-    from attnspec_draws.campaign import planned_apart
-    from attnspec_draws.campaign.losing import WorkerLostError
-    from attnspec_draws.commands.campaign_summary import once
-
-    try:
-        return once(workers, planned_apart, task, sought)
-    except (WorkerLostError, TargetError):
-        raise UsageError(
-            f"{task.target.name} ended its process while it was imported. "
-            "Import it in an interpreter of your own to see why."
-        ) from None
-
-
-def _draws(kept: Kept) -> int:
-    return sum(sum(outcome.statuses.values()) for outcome in kept.outcomes.values())
-
-
 def _draw(task: Task, plan: Plan, workers: Executor, kept: Kept, drawing: Drawing) -> KeyboardInterrupt | None:
     """Draw until all is drawn, the time has passed, or somebody interrupts it; return that interruption."""
-    from attnspec_draws.campaign import run_campaign
+    from attnspec_draws.campaign.working import run_campaign
     from attnspec_draws.commands.campaign_progress import doing
 
     def keep(outcome: PartOutcome) -> None:

@@ -1,4 +1,4 @@
-"""The failures of a campaign on a terminal: each thing that is wrong with a small draw that shows it."""
+"""Summary of a campaign on a terminal: the tally of its draws, and what is wrong, each with a small draw."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import click
 
 from attnspec.command_line.terminal import say
 from attnspec.reports.wording import counted, sentence
-from attnspec_draws.commands.campaign_tally import debugging
+from attnspec_draws.campaign.explaining_failures import FoundProblem, deadly, evidence_of, explained
+from attnspec_draws.campaign.workers import WorkerLostError
+from attnspec_draws.campaign.working import shrunk_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from attnspec.guard.task import Task
-    from attnspec_draws.campaign import DrawOutcome, Evidence, FoundProblem, PartOutcome, Plan, Tally
     from attnspec_draws.campaign.executors import Executor
+    from attnspec_draws.campaign.explaining_failures import Evidence
+    from attnspec_draws.campaign.outcome import PartOutcome, Tally
+    from attnspec_draws.campaign.plan import Plan
+    from attnspec_draws.commands.campaign_progress import Drawing
+    from attnspec_draws.commands.campaign_request import Request
+
 
 _SHOWN = 8
 """Problems of an operation that are reported; with more, one mends these first."""
@@ -55,8 +62,6 @@ def failures_found(
     workers: Executor, task: Task, tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan
 ) -> tuple[Found, ...]:
     """Find the problems of the draws that failed, and shrink them, on the workers that ran them."""
-    from attnspec_draws.campaign import FoundProblem, deadly, evidence_of, shrunk_failure
-
     found: list[Found] = []
     for evidence in evidence_of(tally, outcomes, plan):
         problems = _explained(workers, task, evidence)
@@ -75,49 +80,106 @@ def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...] | None:
-    """Return what is wrong; None where asking again ends the worker."""
-    from attnspec_draws.campaign import explained
-    from attnspec_draws.campaign.losing import WorkerLostError
-
+    """Return what is wrong; None where running them again ends the worker."""
     try:
         return once(workers, explained, task, evidence)
     except WorkerLostError:
         return None
 
 
-def tell_failures(found: Found, target: str, console: Console) -> None:
+def print_failures(found: Found, target: str, console: Console) -> None:
     """Print the problems of one operation, with commands that can be copied."""
-    looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were asked again"
+    looked_at = "" if found.looked_at == found.failed else f"; {found.looked_at} of them were run again"
     console.print()
     say(f"{found.operation}: {counted(found.failed, 'draw')} failed{looked_at}:", console, style="bold red")
     if found.problems is None:
-        say("Asked again, one after the other, they end the process; one by one they may not.", console)
+        say("Run again, one after the other, they end the process; one by one they may not.", console)
         return
     if not found.problems:
         say(
-            "Asked again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
+            "Run again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
             console,
         )
     for problem in found.problems[:_SHOWN]:
         console.print()
         number = str(problem.draws)
-        lines = [*problem.lines, *_of_small(problem.small)]
+        small = problem.small
+        lines = [*problem.lines]
+        if not small.is_wrong:
+            lines.append("Run alone, this draw does not fail: it depends on what was called before, or on chance.")
+        elif small.message:
+            lines.append(f"Made small: {sentence(small.message)}")
         for line, before in zip_longest(lines, [number], fillvalue=""):
             say(line, console, indent=_COUNT_WIDTH + 2, before=before, style="bold" if before else "")
-        for command in _commands(problem.small.recipe, target):
-            click.echo(f"  {command}")
+        click.echo(f"  attnspec show --python {shlex.quote(small.recipe)}")
+        click.echo(f"  {debugging(small.recipe, target)}")
     if len(found.problems) > _SHOWN:
         others = counted(len(found.problems) - _SHOWN, "other problem")
-        say(f"{others} will be told when these are mended.", console)
+        say(f"{others} will be reported when these are mended.", console)
 
 
-def _of_small(small: DrawOutcome) -> Iterator[str]:
-    if not small.is_wrong:
-        yield "Asked alone, this draw does not fail: what is computed depends on what was asked before, or on chance."
-    elif small.message:
-        yield f"Made small: {sentence(small.message)}"
+def print_tally(tally: Tally, drawing: Drawing, plan: Plan, request: Request, console: Console) -> None:
+    """Print what came of the draws, what was drawn, and what was not."""
+    earlier = f"{drawing.before:,} of them earlier, the others " if drawing.before else ""
+    draws = counted(tally.draws, "draw") if tally.draws < 1_000 else f"{tally.draws:,} draws"
+    say(
+        f"{draws}{', ' if earlier else ' '}{earlier}in {drawing.seconds:.1f} s: {tally.passed:,} passed, "
+        f"{len(tally.wrong):,} failed, {tally.declined:,} declined, {tally.ungraded:,} not graded.",
+        console,
+    )
+    if tally.passed:
+        say(f"Worst error / tolerance of a pass: {tally.worst:.3g}.", console)
+    if tally.draws > tally.declined and tally.features:
+        most = sorted(tally.features.items(), key=lambda each: (-each[1], each[0]))
+        say("Drawn: " + ", ".join(f"{feature} {count:,}" for feature, count in most) + ".", console)
+    if tally.draws > tally.declined and tally.longest:
+        say("Longest: " + ", ".join(f"{axis} {length:,}" for axis, length in tally.longest.items()) + ".", console)
+    left_out = list(_left_out(plan, request))
+    if left_out:
+        say(f"Not offered, and so not drawn: {', '.join(left_out)}.", console)
 
 
-def _commands(recipe: str, target: str) -> Iterator[str]:
-    yield f"attnspec show --python {shlex.quote(recipe)}"
-    yield debugging(recipe, target)
+def _left_out(plan: Plan, request: Request) -> Iterator[str]:
+    """Give what the target does not offer: dtypes, then features, with operation and dtype where others have them."""
+    drawn = {kind.limits.dtype for kind in plan.kinds}
+    yield from (dtype for dtype in request.task.dtypes if dtype not in drawn)
+    left_out = request.sought.without.union(request.task.target.without)
+    for word in sorted(frozenset[str]().union(*(kind.limits.without for kind in plan.kinds)) - left_out):
+        lacking = [kind for kind in plan.kinds if word in kind.limits.without]
+        if len(lacking) == len(plan.kinds):
+            yield word
+            continue
+        lacking_in: list[str] = []
+        for operation in dict.fromkeys(kind.operation for kind in lacking):
+            dtypes = [kind.limits.dtype for kind in lacking if kind.operation == operation]
+            in_all = len(dtypes) == sum(kind.operation == operation for kind in plan.kinds)
+            lacking_in.append(operation if in_all else f"{operation} in {', '.join(dtypes)}")
+        yield f"{word} ({'; '.join(lacking_in)})"
+
+
+def ungraded_sentence(tally: Tally, plan: Plan, outcomes: Mapping[str, PartOutcome], target: str) -> str | None:
+    """Return why a campaign has shown nothing; None where draws passed or failed."""
+    if tally.passed or tally.wrong:
+        return None
+    first = next(iter(plan.parts_done(outcomes)), None)
+    if first is None:
+        return "Nothing was drawn: the time was over before. Give it more with --minutes."
+    ended = "declined" if tally.declined == tally.draws else "declined, or not graded"
+    one = debugging(first.recipes[0].text, target)
+    return f"Nothing could be graded: all draws were {ended}. To see why of one:\n  {one}"
+
+
+def debugging(recipe: str, target: str) -> str:
+    """Return the command that asks a target for one draw."""
+    return f"attnspec debug {shlex.quote(recipe)} {shlex.quote(target)}"
+
+
+def print_failures_so_far(tally: Tally, target: str, console: Console) -> None:
+    """Print the failures of an interrupted campaign, before anything is made small."""
+    for kind in dict.fromkeys(each.kind for each in tally.wrong):
+        alike = [each for each in tally.wrong if each.kind == kind]
+        operation, check = kind
+        console.print()
+        say(f"{operation}: {counted(len(alike), 'draw')} failed so far ({check}), such as:", console, style="bold red")
+        say(alike[0].message, console, indent=2)
+        click.echo(f"  {debugging(alike[0].recipe, target)}")

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import FiniteRange, target_options
+from attnspec.command_line.command_options import FiniteRange
+from attnspec.command_line.command_options import target_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.targets.target import Target
-    from attnspec_draws.judge import Judgement
+    from attnspec_draws.judge import JudgeReport
 
 
 @click.command("judge")
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     layout=click.option("--layout", metavar="LAYOUT", help="How its arrays are laid out, such as bshe."),
 )
 @click.option(
-    "--convention", "conventions", multiple=True, metavar="K=V", help="What its answers are held to. Repeatable."
+    "--convention", "conventions", multiple=True, metavar="K=V", help="What its answers are graded by. Repeatable."
 )
 @click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")
 @click.option("--sandbox", metavar="COMMAND", help="Run it behind COMMAND: as another user, or in a container.")
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 @click.option("--start-timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
 @click.option("--total", type=FiniteRange(min=0.001), metavar="SECONDS", help="For all its calls together.")
 @click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="How much its process may ask for.")
-@click.option("--seed", metavar="WORD", help="See the draws of an earlier judgement again; this is no judgement.")
+@click.option("--seed", metavar="WORD", help="See the draws of an earlier report again; this judges nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def judge_candidates(
     targets: tuple[str, ...],
@@ -66,7 +67,8 @@ def judge_candidates(
     It runs in a process of its own, which never holds what is expected. Several are judged by the same draws, and
     ranked. Ends with 0 when all are right, with 1 when one is wrong.
     """
-    from attnspec.command_line.terminal import make_console, printing_verdict
+    from attnspec.command_line.terminal import make_console
+    from attnspec.diagnosis.choosing import telling
     from attnspec.targets.target import Target, pairs
     from attnspec.validation import check_request
     from attnspec_draws import is_seed
@@ -91,45 +93,45 @@ def judge_candidates(
     candidates = [replace(target, python=python) for python in targets]
     candidates += [Target(command=command) for command in commands]
     console = make_console(stderr=True)
-    with console.status("starting") as status:
+    with console.status("getting ready") as status:
         try:
             found = judged(candidates, at, conditions, declared, draws=draws or DRAWS, seed=seed, follow=status.update)
         except MemoryError:
             raise UsageError(
                 "The judge itself has too little memory for these shapes, so that it says nothing."
             ) from None
-    with printing_verdict():
-        _tell(found, as_json=as_json)
-    return 0 if all(judgement.is_right for judgement in found) else 1
+    with telling():
+        _print(found, as_json=as_json)
+    return 0 if all(report.is_right for report in found) else 1
 
 
-def _tell(found: Sequence[Judgement], *, as_json: bool) -> None:
+def _print(found: Sequence[JudgeReport], *, as_json: bool) -> None:
     ranked = sorted(found, key=_rank)
     if as_json:
         from attnspec.cases import canonical_json
 
-        documents = [judgement.as_json() for judgement in ranked]
+        documents = [report.as_json() for report in ranked]
         click.echo(canonical_json(documents[0] if len(documents) == 1 else documents), nl=False)
         return
     if len(ranked) > 1:
-        for place, judgement in enumerate(ranked):
-            click.echo(f"{place + 1}. {judgement.candidate}: {judgement.verdict}")
-    for judgement in ranked:
+        for rank, report in enumerate(ranked, 1):
+            click.echo(f"{rank}. {report.candidate}: {report.verdict}")
+    for report in ranked:
         if len(ranked) > 1:
             click.echo()
-        _tell_one(judgement)
+        _print_one(report)
 
 
 _ORDER = ("right", "right at your shapes, wrong beside them", "wrong", "not judged")
 
 
-def _rank(judgement: Judgement) -> tuple[int, float, float]:
+def _rank(report: JudgeReport) -> tuple[int, float, float]:
     """Return what candidates are ordered by: the verdict, the share that is wrong, and how wrong it is at worst."""
-    at = judgement.at
-    return _ORDER.index(judgement.verdict), at.wrong / max(at.draws, 1), at.worst
+    at = report.at
+    return _ORDER.index(report.verdict), at.wrong / max(at.draws, 1), at.worst
 
 
-def _tell_one(judgement: Judgement) -> None:
+def _print_one(report: JudgeReport) -> None:
     from attnspec.command_line.terminal import make_console
 
     console = make_console()
@@ -140,24 +142,24 @@ def _tell_one(judgement: Judgement) -> None:
 
         console.print(Padding(Text(sentence), (0, 0, 0, 2), expand=False))
 
-    console.print(f"{judgement.candidate}: {judgement.verdict}", style="bold")
-    say(judgement.reason)
-    for sentence in judgement.diagnosis:
-        if sentence not in judgement.reason:
+    console.print(f"{report.candidate}: {report.verdict}", style="bold")
+    say(report.reason)
+    for sentence in report.diagnosis:
+        if sentence not in report.reason:
             say(sentence)
-    for certificate in judgement.certificates:
+    for certificate in report.certificates:
         say(certificate.sentence())
-    if judgement.sampled is not None:
-        say(judgement.sampled.sentence())
-    for found in judgement.own_checks:
+    if report.sampled is not None:
+        say(report.sampled.sentence())
+    for found in report.own_checks:
         say(found.sentence())
-    if math.isfinite(judgement.at.worst) and judgement.at.draws:
-        say(f"Worst error / tolerance at the shapes: {judgement.at.worst:.3g}.")
-    if judgement.conventions:
-        held_to = ", ".join(f"{name}={choice}" for name, choice in judgement.conventions.items())
-        say(f"Held to the conventions {held_to}.")
-    recipe = judgement.at.first_wrong or judgement.beside.first_wrong
+    if math.isfinite(report.at.worst) and report.at.draws:
+        say(f"Worst error / tolerance at the shapes: {report.at.worst:.3g}.")
+    if report.conventions:
+        followed = ", ".join(f"{name}={choice}" for name, choice in report.conventions.items())
+        say(f"Graded by the conventions {followed}.")
+    recipe = report.at.first_wrong or report.beside.first_wrong
     if recipe is not None:
         click.echo(f"  To see it: attnspec show --python {shlex.quote(recipe)}")
-    again = " It was known before: a replay, and no judgement." if judgement.is_replay else ""
-    say(f"Seed {judgement.seed}.{again}")
+    again = " It was known before: a replay, which judges nothing." if report.is_replay else ""
+    say(f"Seed {report.seed}.{again}")

@@ -1,14 +1,18 @@
-"""Limits of a draw: its dtype, what it leaves out, and how large it may be."""
+"""Limits of a draw: its dtype, what it leaves out, and how large it may be; and lengths of axes within them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from attnspec_draws.generators.words import Stream
+
 
 ELEMENTS = 60_000
 """How many elements the largest tensor of a draw may have: so many take a millisecond or two to be graded."""
@@ -37,8 +41,8 @@ class Limits:
     `variant` numbers draws that are alike in all but the numbers of their tensors; `REVERSED` has those of the first in
     the opposite order. `numbers` is their class, where that is not drawn.
 
-    `rows` of each output are compared where it is too large to be held whole; 0 for none. `sample` is the seed of these
-    rows, any word, so that no number of the inputs reveals them; the draw's own if empty.
+    `rows` of each output are compared where it is too large to be stored; 0 for none. `sample` is the seed of these,
+    any word, so that no number of the inputs reveals them; the draw's own if empty.
 
     `given` has each optional input that every draw has, with its last axes: ``n`` for a whole one, ``1`` for one that
     stands for all, `NO_AXES`, or an empty text where they are drawn.
@@ -92,3 +96,42 @@ class Limits:
                 f"With {stated}, the largest tensor has {elements} elements, and {self.elements} is the limit: "
                 f"shorten an axis, or write elements={elements}."
             )
+
+
+SHORT = 6
+"""Longest axis that is short, if not said otherwise."""
+
+LONG_AXES = {0: 1, 1: 4, 2: 1}
+"""How many axes are long, with weights."""
+
+
+def draw_axes(
+    stream: Stream, axes: Iterable[str], weights: Mapping[str, int], limits: Limits, *, short: int = SHORT
+) -> dict[str, int]:
+    """Draw the lengths of axes: short ones, of which some, chosen by `weights`, become long within the limits."""
+    found = {axis: stream.between(1, short) for axis in axes}
+    for _ in range(stream.weighted(LONG_AXES)):
+        axis = stream.weighted(weights)
+        found[axis] = stream.of_any_size(1, limits.longest)
+    return {axis: min(length, limits.longest) for axis, length in found.items()}
+
+
+def _product(lengths: Mapping[str, int]) -> int:
+    return math.prod(lengths.values())
+
+
+def as_stated(
+    lengths: Mapping[str, int], limits: Limits, elements: Callable[[Mapping[str, int]], int] = _product
+) -> dict[str, int]:
+    """Take stated lengths, and halve the longest of the others until the largest tensor is small enough.
+
+    `elements` counts its elements; `UsageError` where the stated lengths alone make it too large.
+    """
+    found = dict(lengths) | {axis: length for axis, length in limits.extents.items() if axis in lengths}
+    while elements(found) > limits.elements:
+        free = {axis: length for axis, length in found.items() if axis not in limits.extents and length > 1}
+        if not free:
+            break
+        found[max(free, key=lambda axis: free[axis])] //= 2
+    limits.check_size(elements(found))
+    return found

@@ -1,18 +1,25 @@
-"""Inputs of a drawn case that share memory: one array given for several, one part for many."""
+"""Memory of drawn inputs: their order and strides, one array given for several inputs, one part for many."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_draws.generators.drawn import Drawn
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from attnspec_draws.generators.limits import Limits
     from attnspec_draws.generators.words import Words
+
+
+MEMORY_ORDER = "presentation"
+"""The word for a case of which an input has another memory order than the ordinary one."""
 
 ONE_ARRAY, ONE_PART = "one_array", "one_part_for_many"
 
@@ -33,8 +40,8 @@ _OF_HEADS = 4
 def share_memory(
     words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Let required inputs `names` share memory, in place; return memory orders and the feature, mostly none."""
-    if not limits.allow("presentation"):
+    """Let required inputs `names` share memory; return memory orders and the feature, mostly none."""
+    if not limits.allow(MEMORY_ORDER):
         return {}, ()
     shared = _one_array(words, inputs, names) if limits.allow(ONE_ARRAY) else {}
     if shared:
@@ -70,3 +77,76 @@ def _one_part(words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str
         return {}
     inputs[name] = np.broadcast_to(np.take(array, [0], axis), array.shape).copy()
     return {name: layout}
+
+
+_LAYOUTS = {
+    "fortran": 3,
+    "heads_last": 4,
+    "heads_last_gapped": 2,
+    "reversed": 3,
+    "gapped": 3,
+    "inside": 3,
+    "readonly": 1,
+    "fused": 3,
+    "prefix": 3,
+}
+"""Memory layouts that any numbers can have, with weights."""
+
+_LAID_OUT, _EVERYWHERE = 25, 40
+"""Of a hundred draws, how many have another layout than the ordinary one; of these, how many for all inputs."""
+
+_FEWEST, _MOST = 20, 60
+"""Of a hundred inputs, how many have that layout elsewhere, at least and at most."""
+
+
+def draw_memory_order(words: Words, inputs: Mapping[str, NDArray[Any]], limits: Limits) -> dict[str, str]:
+    """Draw the memory layouts of a case: the ordinary one for the most part, else another for some or for all."""
+    stream = words.of(MEMORY_ORDER)
+    if not stream.percent(_LAID_OUT) or not limits.allow(MEMORY_ORDER):
+        return {}
+    layout, everywhere, share = stream.weighted(_LAYOUTS), stream.percent(_EVERYWHERE), stream.between(_FEWEST, _MOST)
+    laid_out = {
+        name: array
+        for name, array in inputs.items()
+        if (everywhere or words.of(f"{MEMORY_ORDER} {name}").percent(share))
+        and array.ndim
+        and array.size
+        and (array.ndim == 4 or layout not in ("heads_last", "heads_last_gapped"))
+        and (array.ndim > 1 or layout != "prefix")
+    }
+    beside = Counter(map(_beside, laid_out.values()))
+    return {name: layout for name, array in laid_out.items() if layout != "fused" or beside[_beside(array)] > 1}
+
+
+def _beside(array: NDArray[Any]) -> tuple[Any, ...]:
+    """Return what arrays have in common that can lie side by side along the last axis."""
+    return array.dtype, *array.shape[:-1]
+
+
+def laid_out(
+    words: Words,
+    limits: Limits,
+    prefix: str,
+    inputs: Mapping[str, NDArray[Any]],
+    *,
+    features: Iterable[str],
+    clauses: Iterable[str],
+    behind: Iterable[str] = (),
+    clauses_behind: Iterable[str] = (),
+    memory_order: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Drawn:
+    """Return a drawn case whose memory order is drawn, too, unless its inputs share memory.
+
+    Clauses lack their `prefix`; `behind` are features that follow the one of the memory order, as `clauses_behind` do;
+    `fields` are others of `Drawn`.
+    """
+    memory_order = memory_order or draw_memory_order(words, inputs, limits)
+    clauses = (*clauses, *(("memory_layout",) if memory_order else ()), *clauses_behind)
+    return Drawn(
+        inputs=inputs,
+        features=(*features, *((MEMORY_ORDER,) if memory_order else ()), *behind),
+        clauses=tuple(f"{prefix}.{clause}" for clause in clauses),
+        memory_order=memory_order,
+        **fields,
+    )

@@ -1,8 +1,8 @@
-"""Random cases of a family: its case generators, and the trivial answers to tell from right ones."""
+"""Random cases of a family: its case generators, and the trivial answers to distinguish from right ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,47 +13,56 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from attnspec.cases import Case
-    from attnspec_draws.generators.case_generator import CaseGenerator
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.refusing import Misfit, Refusals
+    from attnspec_draws.generators.special_numbers import Resized
     from attnspec_draws.generators.trivial_answers import Part, TrivialAnswer
+    from attnspec_draws.generators.words import Words
+
+
+@dataclass(frozen=True)
+class CaseGenerator:
+    """Case generator of one operation.
+
+    `draw` draws a case, from the streams of a seed and within limits; `own_words` are features that `Limits.without`
+    can name beside capabilities, arguments, and ``argument=value``; `refusals` has input to the clauses by which other
+    shapes of it are refused; `derived` are inputs that follow from the others, as a stored output does;
+    `classes_of_large` are those of draws too large to be stored whole, none where there are no such draws; `resized`
+    are inputs that can be made too large or too small for float16 together; `misfits` other values of arguments that
+    must be refused.
+    """
+
+    draw: Callable[[Words, Limits], Drawn]
+    own_words: frozenset[str]
+    refusals: Mapping[str, Refusals] = field(default_factory=dict[str, "Refusals"])
+    derived: frozenset[str] = frozenset()
+    classes_of_large: tuple[str, ...] = ()
+    resized: tuple[Resized, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
 
 
 def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
     raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
 
 
-def _as_they_are(_operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
-    return shapes
-
-
-def _no_part(_case: Case) -> Part | None:
-    return None
-
-
 @dataclass(frozen=True)
 class RandomCases:
-    """Random cases of one family.
+    """Random cases of one family: operation to its case generator, and to its trivial answers.
 
-    Attributes
-    ----------
-    case_generators
-        Operation to its case generator.
-    trivial_answers
-        Operation to the trivial answers that a set of its cases must tell from right ones.
-    extents_of
-        Takes an operation and the shapes of its inputs; gives axis to length, as its case generator calls its axes.
-        Raises `ValueError` where the shapes do not fit each other.
-    with_few_heads
-        Takes the same; gives shapes with as few batch entries and heads as show which belongs to which.
-    part_of
-        Takes a case with generated inputs; gives the part of it that trivial answers are given for; None where that
-        would take too long.
+    `extents_of` takes an operation and the shapes of its inputs, and gives axis to length, as its case generator calls
+    its axes, or raises `ValueError` where the shapes do not fit each other. `with_few_heads` gives shapes with as few
+    batch entries and heads as show which belongs to which. `part_of` gives the part of a case with generated inputs
+    that trivial answers are given for; None where that would take too long.
     """
 
     case_generators: Mapping[str, CaseGenerator]
     trivial_answers: Mapping[str, tuple[TrivialAnswer, ...]]
     extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
-    with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = _as_they_are
-    part_of: Callable[[Case], Part | None] = _no_part
+    with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = (
+        lambda _operation, shapes: shapes
+    )
+    part_of: Callable[[Case], Part | None] = lambda _case: None
 
 
 _OF_FAMILY: Mapping[str, str] = {
@@ -66,6 +75,16 @@ _OF_FAMILY: Mapping[str, str] = {
 def random_cases_of(operation: str) -> RandomCases:
     """Return the random cases of the family of an operation."""
     return _random_cases(OPERATIONS[operation].family)
+
+
+def case_generator_of(operation: str) -> CaseGenerator:
+    """Return the case generator of an operation that is drawable."""
+    return random_cases_of(operation).case_generators[operation]
+
+
+def trivial_answers_of(operation: str) -> tuple[TrivialAnswer, ...]:
+    """Return the trivial answers of an operation."""
+    return random_cases_of(operation).trivial_answers.get(operation, ())
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Inputs of which one has another shape, so that they must be refused."""
+"""Inputs of which one has another shape, or arguments of which one has another value, so that they must be refused."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.generators.limits import Limits
     from attnspec_draws.generators.words import Words
+
 
 REFUSED = "refused"
 """The word for a case that must be refused."""
@@ -94,16 +95,9 @@ def _reshaped(array: NDArray[Any], change: str, axis: int, limits: Limits) -> ND
 
 def refused(drawn: Drawn, clause: str, **changed: Any) -> Drawn:
     """Return what was drawn with some of its fields changed, so that it must be refused by a clause."""
-    wrong = replace(drawn, **changed)
-    return replace(
-        wrong,
-        features=(*wrong.features, REFUSED),
-        clauses=(clause,),
-        conventions=(),
-        memory_order={},
-        is_refused=True,
-        changed=None,
-    )
+    features = (*changed.pop("features", drawn.features), REFUSED)
+    plain: dict[str, Any] = {"conventions": (), "memory_order": {}, "changed": None}
+    return replace(drawn, features=features, clauses=(clause,), is_refused=True, **plain, **changed)
 
 
 def _clause(refusals: Refusals, change: str, axis: int, rank: int) -> str | None:
@@ -118,40 +112,46 @@ def _clause(refusals: Refusals, change: str, axis: int, rank: int) -> str | None
     return refusals.axes[following] if following < len(refusals.axes) else None
 
 
-def _longer(array: NDArray[Any], axis: int) -> NDArray[Any]:
-    return np.concatenate([array, array.take([-1], axis=axis)], axis=axis)
-
-
-def _shorter(array: NDArray[Any], axis: int) -> NDArray[Any]:
-    return array[(slice(None),) * axis + (slice(None, -1),)]
-
-
-def _single(array: NDArray[Any], axis: int) -> NDArray[Any]:
-    return array.take([0], axis=axis)
-
-
-def _swapped(array: NDArray[Any], axis: int) -> NDArray[Any]:
-    return np.ascontiguousarray(array.swapaxes(axis, (axis + 1) % array.ndim))
-
-
-def _in_front(array: NDArray[Any], _: int) -> NDArray[Any]:
-    return array[np.newaxis]
-
-
-def _behind(array: NDArray[Any], _: int) -> NDArray[Any]:
-    return array[..., np.newaxis]
-
-
-def _first(array: NDArray[Any], _: int) -> NDArray[Any]:
-    return np.asarray(array[0])
-
-
 _CHANGED: Mapping[str, Callable[[NDArray[Any], int], NDArray[Any]]] = {
-    "longer": _longer,
-    "shorter": _shorter,
-    "single": _single,
-    "swapped": _swapped,
-    "in_front": _in_front,
-    "behind": _behind,
-    "first": _first,
+    "longer": lambda array, axis: np.concatenate([array, array.take([-1], axis=axis)], axis=axis),
+    "shorter": lambda array, axis: array[(slice(None),) * axis + (slice(None, -1),)],
+    "single": lambda array, axis: array.take([0], axis=axis),
+    "swapped": lambda array, axis: np.ascontiguousarray(array.swapaxes(axis, (axis + 1) % array.ndim)),
+    "in_front": lambda array, _: array[np.newaxis],
+    "behind": lambda array, _: array[..., np.newaxis],
+    "first": lambda array, _: np.asarray(array[0]),
 }
+"""How an array gets another shape."""
+
+_MISFIT = 3
+"""Of a hundred draws, in how many an argument is given another value."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Argument, and the values of it that a clause refuses.
+
+    `values` makes them from a valid draw; none where that lacks what they would not fit.
+    """
+
+    argument: str
+    clause: str
+    values: Callable[[Drawn], Sequence[Any]]
+
+
+def of_another_value(words: Words, drawn: Drawn, misfits: Sequence[Misfit], limits: Limits) -> Drawn | None:
+    """Give one argument of a valid case a value that must be refused, or, for most draws, return None.
+
+    Whether the page refuses the result is not known yet: a parameter may be one that is not used.
+    """
+    stream = words.of("misfit")
+    if not stream.percent(_MISFIT) or drawn.sample or not limits.allow(REFUSED):
+        return None
+    choices = [(misfit, values) for misfit in misfits if (values := misfit.values(drawn))]
+    if not choices:
+        return None
+    misfit, values = stream.one_of(choices)
+    value = stream.one_of(values)
+    if misfit.argument in drawn.inputs:
+        return refused(drawn, misfit.clause, inputs={**drawn.inputs, misfit.argument: value})
+    return refused(drawn, misfit.clause, attributes={**drawn.attributes, misfit.argument: value})

@@ -1,22 +1,23 @@
-"""Impostors: wrong answers that are cheap to give, and what those of any operation are made of."""
+"""Trivial answers: wrong answers that are cheap to give, and the forms that those of all operations share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run
 from attnspec.grading.reference_answers import reference_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
-Outputs = dict[str, "NDArray[Any]"]
+Outputs: TypeAlias = dict[str, "NDArray[Any]"]
+Answer: TypeAlias = Callable[["Answered"], Mapping[str, "NDArray[Any]"]]
 
 PRECISE = ("float64", "float32")
 """Dtypes in which an error of a hundredth or a thousandth is no rounding."""
@@ -37,12 +38,12 @@ class Answered(NamedTuple):
 class Part(NamedTuple):
     """Part of a large case, small enough to be answered whole; floats in float64.
 
-    By output name, `places` are the sample's elements that lie in the part, `elements` their flat index in its answer.
+    By output name, `positions` are the sample's elements that lie in the part, `elements` their flat index in it.
     """
 
     inputs: Mapping[str, NDArray[Any]]
     attributes: Mapping[str, Any]
-    places: Mapping[str, NDArray[np.int64]]
+    positions: Mapping[str, NDArray[np.int64]]
     elements: Mapping[str, NDArray[np.int64]]
 
 
@@ -50,53 +51,79 @@ class Part(NamedTuple):
 class TrivialAnswer:
     """Trivial answer: wrong and cheap to give; a set of expected answers should be known to expose it.
 
-    Attributes
-    ----------
-    name
-        Its name, of words joined by underscores.
-    sentence
-        Rest of a sentence that begins with "It answers with".
-    answer
-        Takes a call; gives its answer by output name. Outputs that it leaves out are taken to be right; it gives none
-        at all where it has no answer of its own, and the right one where it does not apply.
-    dtypes
-        Dtypes of runs in which it is wrong by more than rounding.
+    `name` is of words joined by underscores; `sentence` the rest of one that begins with "It answers with". `answer`
+    takes a call and gives its answer by output name: outputs that it leaves out are taken to be right; it gives none
+    where it has no answer of its own, and the right one where it does not apply. `dtypes` are those of runs in which it
+    is wrong by more than rounding.
     """
 
     name: str
     sentence: str
-    answer: Callable[[Answered], Mapping[str, NDArray[Any]]]
+    answer: Answer
     dtypes: tuple[str, ...] = FLOAT_DTYPES
 
 
-def answer_of(
-    operation: str, names: Sequence[str], inputs: Mapping[str, Any], attributes: Mapping[str, Any]
-) -> Outputs:
-    """Return some outputs of the reference for a call; inputs and attributes that are None are left out."""
-    given = {name: array for name, array in inputs.items() if array is not None}
-    stated = {name: value for name, value in attributes.items() if value is not None}
-    answered = reference_outputs(operation, given, stated)
-    return {name: answered[name] for name in names if name in answered}
+Row: TypeAlias = tuple[str, str, Answer] | tuple[str, str, Answer, tuple[str, ...]]
+"""Fields of a trivial answer, in order."""
 
 
-def zeros(call: Answered, names: Sequence[str]) -> Outputs:
-    """Return zeros for some outputs."""
-    return {name: np.zeros_like(call.right[name]) for name in names}
+@dataclass(frozen=True)
+class Forms:
+    """Forms of trivial answers that operations share, for some `outputs` of one `operation`."""
 
+    operation: str
+    outputs: tuple[str, ...]
 
-def moved(call: Answered, names: Sequence[str], axis: int) -> Outputs:
-    """Return the right outputs, moved on by one along an axis."""
-    return {name: np.roll(call.right[name], 1, axis) for name in names}
+    def answer(self, call: Answered, **changed: Any) -> Outputs:
+        """Return what the reference gives for other arguments; those that are None are left out."""
+        attributes = OPERATIONS[self.operation].attributes
+        arguments = {**call.inputs, **call.attributes, **changed}
+        stated = {name: value for name, value in arguments.items() if value is not None}
+        answered = reference_outputs(
+            self.operation,
+            {name: array for name, array in stated.items() if name not in attributes},
+            {name: value for name, value in stated.items() if name in attributes},
+        )
+        return {name: answered[name] for name in self.outputs if name in answered}
 
+    def changed(self, **changed: Any) -> Answer:
+        """Return the trivial answer for arguments that are always the same."""
+        return lambda call: self.answer(call, **changed)
 
-def of_the_call_before(call: Answered, names: Sequence[str]) -> Outputs:
-    """Return the outputs of the call before: as much of their memory as is needed, again and again if it ends."""
-    if not call.before:
-        return {}
-    return {
-        name: np.resize(call.before[name], call.right[name].shape) if call.before[name].size else call.right[name]
-        for name in names
-    }
+    def without(self, *arguments: str) -> Answer:
+        """Return the trivial answer that does not look at some arguments: right where a call has none of them."""
+
+        def answer(call: Answered) -> Outputs:
+            lacks = {*arguments}.isdisjoint((*call.inputs, *call.attributes))
+            return dict(call.right) if lacks else self.answer(call, **dict.fromkeys(arguments))
+
+        return answer
+
+    def moved(self, axis: int) -> Answer:
+        """Return the trivial answer of right outputs that are moved on by one along an axis."""
+        return lambda call: {name: np.roll(call.right[name], 1, axis) for name in self.outputs}
+
+    def zeros(self, call: Answered) -> Outputs:
+        """Return zeros."""
+        return {name: np.zeros_like(call.right[name]) for name in self.outputs}
+
+    def half_precision(self, call: Answered) -> Outputs:
+        """Return what the reference gives for inputs that were rounded to float16."""
+        return self.answer(call, **in_half_precision(call.inputs))
+
+    def previous(self, call: Answered) -> Outputs:
+        """Return the outputs of the call before: as much of their memory as is needed, again and again if it ends."""
+        if not call.before:
+            return {}
+        return {
+            name: np.resize(call.before[name], call.right[name].shape) if call.before[name].size else call.right[name]
+            for name in self.outputs
+        }
+
+    def listed(self, previous: str, *rows: Row) -> tuple[TrivialAnswer, ...]:
+        """Return zeros, the trivial answers of some rows, and the answer to the call before, called `previous`."""
+        every: tuple[Row, ...] = (("zeros", "zeros", self.zeros), *rows, ("previous_answer", previous, self.previous))
+        return tuple(TrivialAnswer(*row[:3], row[3] if len(row) == 4 else FLOAT_DTYPES) for row in every)
 
 
 def in_half_precision(inputs: Mapping[str, NDArray[Any]]) -> Outputs:

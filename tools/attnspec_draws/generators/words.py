@@ -1,19 +1,24 @@
-"""Words drawn from a seed, in streams: each has a name, so that what one of them gives moves nothing in another.
+"""Words and numbers drawn from a seed, in streams: each has a name, so that none moves anything in another.
 
-The algorithm is in ``spec/draws.md``. Whole numbers alone decide, so that every machine draws the same.
+The algorithm is in ``spec/draws.md``. Whole numbers alone decide, so that every machine draws the same;
+the dtype of the draw has every number exactly.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TypeVar
 
-from attnspec.cases.generator import fnv1a64, hashed_counters, splitmix64
+import numpy as np
+
+from attnspec.cases.generator import bell_of, fnv1a64, hashed_counters, splitmix64
+from attnspec.contract.dtypes import rounded_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
+
 
 Chosen = TypeVar("Chosen")
 
@@ -62,11 +67,11 @@ class Stream:
 
     def weighted(self, weights: Mapping[Chosen, int]) -> Chosen:
         """Return one of the keys, as likely as its whole number says."""
-        place = self.below(sum(weights.values()))
+        index = self.below(sum(weights.values()))
         for choice, weight in weights.items():
-            if place < weight:
+            if index < weight:
                 return choice
-            place -= weight
+            index -= weight
         raise ValueError("weights must be whole numbers from 0 on, and not all be 0")
 
 
@@ -98,3 +103,32 @@ class Words:
         if self.variant == REVERSED:
             return Backwards(f"{self.seed}/{name}")
         return self.of(f"{name}~{self.variant}" if self.variant else name)
+
+
+BITS = 5
+"""Width of the fields whose sum is a coarse number: 6 digits and a sign, of which bfloat16 holds 8."""
+
+COARSE_UNIT = 2.0**-5
+"""A coarse number lies between plus and minus 1.9375."""
+
+
+def coarse(stream: Stream, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Draw numbers of few digits, spread like a bell around 0, that every dtype holds."""
+    return np.multiply(bell_of(stream.words(math.prod(shape)), bits=BITS), COARSE_UNIT).reshape(shape)
+
+
+def full_width(stream: Stream, shape: tuple[int, ...], dtype: str) -> NDArray[np.float64]:
+    """Draw numbers from -2 to 2 that need every digit of a dtype."""
+    steps = (stream.words(math.prod(shape)) >> np.uint64(10)).view(np.int64) - 2**53
+    return rounded_to(np.multiply(steps, 2.0**-52).reshape(shape), dtype)
+
+
+def coarse_or_wide(stream: Stream, shape: tuple[int, ...], dtype: str, *, is_wide: bool) -> NDArray[np.float64]:
+    """Draw numbers of full width, or coarse ones."""
+    return full_width(stream, shape, dtype) if is_wide else coarse(stream, shape)
+
+
+def whole_numbers(stream: Stream, shape: tuple[int, ...], least: int, most: int) -> NDArray[np.int64]:
+    """Draw whole numbers from `least` to `most`; of a range of more than 65,536, so many are reached."""
+    words = stream.words(math.prod(shape)) >> np.uint64(48)
+    return ((words * np.uint64(most - least + 1)) >> np.uint64(16)).astype(np.int64).reshape(shape) + least

@@ -3,12 +3,12 @@
 from attnspec_draws.judge.candidate import Conditions
 from attnspec_draws.judge.judging import DRAWS, judge, judged
 from attnspec_draws.judge.shapes import Shape, read_shapes, shapes_from
-from attnspec_draws.judge.verdict import Judgement, Tally
+from attnspec_draws.judge.verdict import JudgeReport, Tally
 
 __all__ = [
     "DRAWS",
     "Conditions",
-    "Judgement",
+    "JudgeReport",
     "Shape",
     "Tally",
     "judge",

@@ -1,4 +1,4 @@
-"""Asking: a candidate is put every question, and what it answers is graded in this process."""
+"""Calls of a candidate: every question is put to it, and its answers are graded in this process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from attnspec.grading import NOT_GRADED, Values
 from attnspec.runner import run_suite
 from attnspec.validation import measured_of
 from attnspec_draws import draw
-from attnspec_draws.generators import REVERSED
+from attnspec_draws.generators.words import REVERSED
 from attnspec_draws.judge.certificate import certificate
+from attnspec_draws.judge.distinguishing import answering_of, distinguish, recognised
 from attnspec_draws.judge.questions import requested_again, smaller
-from attnspec_draws.judge.recognising import recognised
 from attnspec_draws.judge.tally import Tally, tally_of
-from attnspec_draws.judge.telling_apart import answering_of, distinguish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
     from attnspec_draws import Recipe
     from attnspec_draws.judge.candidate import Conditions
     from attnspec_draws.judge.certificate import Certificate
+    from attnspec_draws.judge.distinguishing import DrawReported
     from attnspec_draws.judge.questions import Question
-    from attnspec_draws.judge.telling_apart import DrawReported
 
 VARIANTS = (0, 1, REVERSED)
-"""Each draw is asked with other numbers, too, and with its own in the opposite order: shapes and sums stay the same."""
+"""Each draw is called with other numbers, too, and with its own in the opposite order: shapes and sums stay."""
 
 _GIVEN_UP = 3
-"""Answers in a row that did not come, by a crash or for the time, after which no more is asked."""
+"""Answers in a row that did not come, by a crash or for the time, after which no more is called."""
 
 _LOST = ("crash", "timeout")
 
@@ -44,7 +43,7 @@ _MOST_OF = 0.5
 """The share of questions answered wrongly from which on a trick explains them; the others have a cause of their own."""
 
 Follower = Callable[[str], None]
-"""Receiver of a judgement's progress, in a few words."""
+"""Receiver of the progress, in a few words."""
 
 
 class Calling:
@@ -67,7 +66,7 @@ class Calling:
         self.conditions = conditions
         self.seed = seed
         self._follow = follow
-        self._places: list[str] = []
+        self._where: list[str] = []
         self.results: list[Result] = []
         self._tricks: Counter[str] = Counter()
         self._wrong = 0
@@ -79,12 +78,12 @@ class Calling:
         self.measured: Measured | None = None
 
     def put(self, every: Sequence[Question]) -> None:
-        """Ask every question in each of its variants; large ones, of which no answer is kept, once more in the end."""
+        """Put every question in each of its variants; large ones, of which no answer is kept, once more in the end."""
         wrong: Question | None = None
-        for place, question in enumerate(every):
+        for number, question in enumerate(every, 1):
             if self.stopped:
                 return
-            self._follow(f"draw {place + 1} of {len(every)} in {question.recipe.limits.dtype}")
+            self._follow(f"draw {number} of {len(every)} in {question.recipe.limits.dtype}")
             results = self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
             if wrong is None and any(result.is_wrong for result in results):
                 wrong = question
@@ -112,12 +111,13 @@ class Calling:
             conventions=self.conventions,
             goes_on=True,
         )
-        results = tuple(_without_what_is_too_large(result) for result in results)
+        # Nothing is found out by the numbers of an answer of a wrong shape, which may fill this process's memory.
+        results = [each._replace(got=None) if each.verdict.check == "shape" else each for each in results]
         self._recognise(results)
         if is_first and question.where == "at":
             self._distinguish(results[0], question)
         self.results += results
-        self._places += [question.where] * len(results)
+        self._where += [question.where] * len(results)
         self._seconds += sum(result.seconds for result in results)
         self._stop()
         return results
@@ -127,9 +127,9 @@ class Calling:
         limit = self.conditions.total_seconds
         last = self.results[-_GIVEN_UP:]
         if len(last) == _GIVEN_UP and all(result.status in _LOST for result in last):
-            self.stopped = "No more was asked after three in a row without an answer."
+            self.stopped = "No more was called after three in a row without an answer."
         elif limit is not None and self._seconds > limit:
-            self.stopped = f"No more was asked: all calls together took more than {limit:g} seconds."
+            self.stopped = f"No more was called: all calls together took more than {limit:g} seconds."
 
     def _recognise(self, results: Sequence[Result]) -> None:
         trick = recognised(results)
@@ -167,10 +167,5 @@ class Calling:
 
     def tally(self, where: str) -> Tally:
         """Count the outcomes of the draws at a shape, or beside it."""
-        of = [result for result, place in zip(self.results, self._places, strict=True) if place == where]
+        of = [result for result, its in zip(self.results, self._where, strict=True) if its == where]
         return tally_of(of, _LOST)
-
-
-def _without_what_is_too_large(result: Result) -> Result:
-    """Forget an answer of a wrong shape: nothing is found out by its numbers, and it may fill this process's memory."""
-    return result._replace(got=None) if result.verdict.check == "shape" else result

@@ -81,17 +81,10 @@ def check_is_there(candidate: Target) -> None:
 
 def check_conditions(conditions: Conditions) -> None:
     """Raise `UsageError` if no candidate could run under some conditions."""
-    limits = {
-        "seconds": conditions.seconds,
-        "start_seconds": conditions.start_seconds,
-        "total_seconds": conditions.total_seconds,
-        "megabytes": conditions.megabytes,
-    }
-    for name, limit in limits.items():
-        number: object = limit
-        if limit is None:
-            continue
-        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < math.inf:
+    for name in ("seconds", "start_seconds", "total_seconds", "megabytes"):
+        limit: object = getattr(conditions, name)
+        is_limit = isinstance(limit, int | float) and not isinstance(limit, bool) and 0 < limit < math.inf
+        if limit is not None and not is_limit:
             raise UsageError(f"{name} is {limit!r}: a limit is a number above 0.")
     if conditions.sandbox is not None:
         words = shlex.split(conditions.sandbox)
@@ -105,7 +98,9 @@ def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -
     The shapes bound its answers: no line of them may be much longer than they need.
     """
     before = shlex.split(conditions.sandbox) if conditions.sandbox else []
-    limit = _line_limit(shapes)
+    # A line of an answer, or of a question, has all numbers and some room.
+    numbers = max(max(_numbers_sent(shape), shape.expected) for shape in shapes)
+    limit = min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
     limited = replace(candidate, timeout=conditions.seconds, start_timeout=conditions.start_seconds)
     if candidate.command is not None:
         if conditions.forbidden or conditions.megabytes is not None:
@@ -128,12 +123,6 @@ def as_judged(candidate: Target, implementation: Implementation, shapes: Sequenc
     """Wrap a candidate as it is judged: in its layout, and graded by no conventions of its own choice."""
     dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
     return behind_layers(implementation, candidate, nearest=(partial(held_to_others, dtypes=dtypes.keys()),))
-
-
-def _line_limit(shapes: Sequence[Shape]) -> int:
-    """Return how long a line of an answer, or of a question, may be: the length of all numbers, and some room."""
-    numbers = max(max(_numbers_sent(shape), shape.expected) for shape in shapes)
-    return min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
 
 
 def _numbers_sent(shape: Shape) -> int:

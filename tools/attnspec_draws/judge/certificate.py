@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.validation.one_case import run_of
 from attnspec_draws import draw
-from attnspec_draws.generators import REFUSED
-from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.judge.telling_apart import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
+from attnspec_draws.generators.random_cases import trivial_answers_of
+from attnspec_draws.generators.refusing import REFUSED
+from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Collection, Mapping, Sequence
 
     from attnspec_draws import Recipe
-    from attnspec_draws.judge.telling_apart import DrawReported
+    from attnspec_draws.judge.distinguishing import DrawReported
 
 DRAWS = 64
 """Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
@@ -26,10 +24,10 @@ DRAWS = 64
 
 @dataclass(frozen=True)
 class TrivialAnswerReported:
-    """Trivial answer against a set of draws: how many tell it apart, leave it open or have the same answer.
+    """Trivial answer against a set of draws: how many distinguish it, leave it open or have the same answer.
 
-    The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that tells
-    it apart; None where none does.
+    The other draws say nothing of it. `best_ratio` is the largest error / tolerance, `first` the first draw that
+    distinguishes it; None where none does.
     """
 
     name: str
@@ -48,7 +46,7 @@ class TrivialAnswerReported:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Certificate of a set of draws of one operation in one dtype: its power to tell trivial answers from right ones.
+    """Certificate of a set of draws of one operation in one dtype: its power to distinguish trivial answers.
 
     Draws are left out where too few of their elements are graded, or there are none; `graded_share` is of the others.
     """
@@ -62,26 +60,22 @@ class Certificate:
 
     @property
     def distinguished(self) -> tuple[TrivialAnswerReported, ...]:
-        """Trivial answers that a draw tells apart."""
-        return tuple(trivial_answer for trivial_answer in self.trivial_answers if trivial_answer.distinguished)
+        """Trivial answers that a draw distinguishes."""
+        return tuple(each for each in self.trivial_answers if each.distinguished)
 
     @property
     def not_distinguished(self) -> tuple[TrivialAnswerReported, ...]:
-        """Trivial answers that differ from the right one in some draw, and that none tells apart."""
-        return tuple(
-            trivial_answer
-            for trivial_answer in self.trivial_answers
-            if trivial_answer.applies and not trivial_answer.distinguished
-        )
+        """Trivial answers that differ from the right one in some draw, and that none distinguishes."""
+        return tuple(each for each in self.trivial_answers if each.applies and not each.distinguished)
 
     @property
     def not_applicable(self) -> tuple[TrivialAnswerReported, ...]:
         """Trivial answers whose arithmetic is right in every draw."""
-        return tuple(trivial_answer for trivial_answer in self.trivial_answers if not trivial_answer.applies)
+        return tuple(each for each in self.trivial_answers if not each.applies)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every trivial answer that differs from the right one is told apart, and there is any."""
+        """Whether every trivial answer that differs from the right one is distinguished, and there is any."""
         return bool(self.distinguished) and not self.not_distinguished
 
     def sentence(self) -> str:
@@ -89,12 +83,12 @@ class Certificate:
         if not self.draws:
             return f"In {self.dtype}, no draw counts: in each of them, too much is not graded."
         of = len(self.distinguished) + len(self.not_distinguished)
-        draws = f"In {self.dtype}, {'1 draw tells' if self.draws == 1 else f'{self.draws} draws tell'}"
+        draws = f"In {self.dtype}, {'1 draw distinguishes' if self.draws == 1 else f'{self.draws} draws distinguish'}"
         if not of:
             return f"{draws} nothing: every cheap wrong answer that was tried is right there."
         if not self.not_distinguished:
             return f"{draws} every one of {of} cheap wrong answers from the right ones."
-        passing = "; ".join(trivial_answer.sentence for trivial_answer in self.not_distinguished)
+        passing = "; ".join(each.sentence for each in self.not_distinguished)
         return (
             f"{draws} {len(self.distinguished)} of {of} cheap wrong answers from the right ones; "
             f"these could have passed: {passing}."
@@ -110,24 +104,14 @@ class Certificate:
             "graded_share": self.graded_share,
             "complete": self.is_complete,
             "sentence": self.sentence(),
-            "told_apart": [trivial_answer.name for trivial_answer in self.distinguished],
-            "not_told_apart": [trivial_answer.name for trivial_answer in self.not_distinguished],
-            "not_applicable": [trivial_answer.name for trivial_answer in self.not_applicable],
-            "impostors": [_trivial_answer_json(trivial_answer) for trivial_answer in self.trivial_answers],
+            "told_apart": [each.name for each in self.distinguished],
+            "not_told_apart": [each.name for each in self.not_distinguished],
+            "not_applicable": [each.name for each in self.not_applicable],
+            "impostors": [
+                {("told_apart" if name == "distinguished" else name): value for name, value in asdict(each).items()}
+                for each in self.trivial_answers
+            ],
         }
-
-
-def _trivial_answer_json(trivial_answer: TrivialAnswerReported) -> dict[str, Any]:
-    """Return the report's entry of a trivial answer; every ratio is finite."""
-    return {
-        "name": trivial_answer.name,
-        "sentence": trivial_answer.sentence,
-        "told_apart": trivial_answer.distinguished,
-        "undecided": trivial_answer.undecided,
-        "the_same": trivial_answer.the_same,
-        "best_ratio": trivial_answer.best_ratio,
-        "first": trivial_answer.first,
-    }
 
 
 def certificate(operation: str, dtype: str, reported: Sequence[DrawReported]) -> Certificate:
@@ -136,14 +120,13 @@ def certificate(operation: str, dtype: str, reported: Sequence[DrawReported]) ->
     expected = sum(each.expected for each in counting)
     graded = sum(each.graded for each in counting)
     trivial_answers = tuple(
-        _of_trivial_answer(trivial_answer.name, trivial_answer.sentence, counting)
-        for trivial_answer in random_cases_of(operation).trivial_answers.get(operation, ())
-        if dtype in trivial_answer.dtypes
+        _of_trivial_answer(each.name, each.sentence, counting)
+        for each in trivial_answers_of(operation)
+        if dtype in each.dtypes
     )
     left_out = tuple(each.case for each in reported if not each.counts)
-    return Certificate(
-        operation, dtype, len(counting), left_out, graded / expected if expected else 0.0, trivial_answers
-    )
+    share = graded / expected if expected else 0.0
+    return Certificate(operation, dtype, len(counting), left_out, share, trivial_answers)
 
 
 def certify(
@@ -158,28 +141,25 @@ def certify(
     if len(kinds) != 1:
         found = ", ".join(f"{operation} in {dtype}" for operation, dtype in kinds) or "none"
         raise UsageError(f"A certificate is about draws of one operation in one dtype; these are of {found}.")
-    return certificate(*kinds[0], list(_reported_in_turn(recipes, conventions, outputs)))
-
-
-def _reported_in_turn(
-    recipes: Sequence[Recipe], conventions: Mapping[str, str], outputs: Collection[str] | None
-) -> Iterator[DrawReported]:
-    before: Mapping[str, NDArray[Any]] | None = None
+    (_, dtype), before = kinds[0], None
+    reported: list[DrawReported] = []
     for recipe in recipes:
-        # Refusals tell no answers apart; the draw as it is right does.
+        # Refusals distinguish no answers; the draw as it is right does.
         case = draw(recipe.leaving_out((REFUSED,)))
-        yield distinguish(run_of(case, recipe.limits.dtype, conventions), before, outputs=outputs)
-        before = case.golden(recipe.limits.dtype)
+        reported.append(distinguish(run_of(case, dtype, conventions), before, outputs=outputs))
+        before = case.golden(dtype)
+    return certificate(*kinds[0], reported)
 
 
 def _of_trivial_answer(name: str, sentence: str, reported: Sequence[DrawReported]) -> TrivialAnswerReported:
-    tellings = [each.trivial_answers[name].telling for each in reported]
+    of_draws = [each.trivial_answers[name] for each in reported]
+    tellings = [each.telling for each in of_draws]
     return TrivialAnswerReported(
         name,
         sentence,
         distinguished=tellings.count(DISTINGUISHED),
         undecided=tellings.count(UNDECIDED),
         the_same=tellings.count(THE_SAME),
-        best_ratio=max((each.trivial_answers[name].ratio for each in reported), default=0.0),
+        best_ratio=max((each.ratio for each in of_draws), default=0.0),
         first=next((each.case for each in reported if each.trivial_answers[name].telling == DISTINGUISHED), None),
     )

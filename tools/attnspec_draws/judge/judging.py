@@ -1,4 +1,4 @@
-"""Judging: candidates are started one after the other, asked, and given their judgements."""
+"""Judging: candidates are started one after the other, called, and reported on."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from attnspec_draws.judge.candidate import (
 from attnspec_draws.judge.own_inputs import tried
 from attnspec_draws.judge.own_modules import load_own_modules
 from attnspec_draws.judge.questions import questions
-from attnspec_draws.judge.sampling import sampled
 from attnspec_draws.judge.shapes import read_shapes, shapes_from
-from attnspec_draws.judge.verdict import Judgement, judgement_of, not_loaded
+from attnspec_draws.judge.tally import sampled
+from attnspec_draws.judge.verdict import JudgeReport, judge_report_of, not_loaded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.shapes import Shape
 
 DRAWS = 64
-"""Draws at a shape: sets that tell all trivial answers apart take about 23 of them, and never took more than 51."""
+"""Draws at a shape: sets that distinguish all trivial answers take about 23 of them, and never took more than 51."""
 
 
 @spelled_out(CandidateOptions)
@@ -55,7 +55,7 @@ def judge(
     draws: int = DRAWS,
     seed: str | None = None,
     **options: Unpack[CandidateOptions],
-) -> Judgement:
+) -> JudgeReport:
     """Judge an implementation at its user's shapes, by draws that nobody has seen.
 
     Parameters
@@ -76,8 +76,8 @@ def judge(
     draws
         How many draws at each shape; fewer where they are large.
     seed
-        The seed of an earlier judgement, to see the same draws again. A candidate that knows the seed can know the
-        answers, so that this is no judgement.
+        The seed of an earlier report, to see the same draws again. A candidate that knows the seed can know the
+        answers, so that this judges nothing.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def judged(
     draws: int = DRAWS,
     seed: str | None = None,
     follow: Follower | None = None,
-) -> tuple[Judgement, ...]:
+) -> tuple[JudgeReport, ...]:
     """Judge candidates by the same draws, one after the other, so that none can do anything to another.
 
     `follow` receives the progress; `AttnspecError` where a shape is too large to be sent, or the sandbox is missing.
@@ -121,7 +121,7 @@ def judged(
     load_own_modules([candidate.name for candidate in candidates if candidate.python is not None])
     # Nobody can look up what stands nowhere: this process alone knows the word until all is judged.
     word = seed or secrets.token_hex(8)
-    found: list[Judgement] = []
+    found: list[JudgeReport] = []
     for candidate in candidates:
         follow_one = _named(follow, candidate, found, len(candidates))
         try:
@@ -134,57 +134,57 @@ def judged(
             continue
         with closing(implementation):
             declared = concerning(implementation.declaration.conventions, shapes[0].operation)
-            asked = Calling(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
+            calls = Calling(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
             for shape in shapes:
                 for dtype in shape.dtypes:
-                    asked.put(tuple(questions(shape, dtype, word, draws)))
-            asked.measure()
-        found.append(_judged(candidate, shapes, asked, declared, own_checks, is_replay=seed is not None))
+                    calls.put(tuple(questions(shape, dtype, word, draws)))
+            calls.measure()
+        found.append(_judged(candidate, shapes, calls, declared, own_checks, is_replay=seed is not None))
     return tuple(found)
 
 
-def _named(follow: Follower | None, candidate: Target, found: Sequence[Judgement], many: int) -> Follower:
+def _named(follow: Follower | None, candidate: Target, found: Sequence[JudgeReport], many: int) -> Follower:
     """Put the name of a candidate before what is reported of it."""
-    place = f" ({len(found) + 1} of {many})" if many > 1 else ""
+    which = f" ({len(found) + 1} of {many})" if many > 1 else ""
 
     def reported(words: str) -> None:
         if follow is not None:
-            follow(f"{plain_text(candidate.name)}{place}: {words}")
+            follow(f"{plain_text(candidate.name)}{which}: {words}")
 
-    reported("starting")
+    reported("getting ready")
     return reported
 
 
 def _judged(
     candidate: Target,
     shapes: Sequence[Shape],
-    asked: Calling,
+    calls: Calling,
     declared: Mapping[str, str],
     own_checks: tuple[OwnCheckFound, ...],
     *,
     is_replay: bool,
-) -> Judgement:
+) -> JudgeReport:
     report = make_report(
-        suite_of(result.case for result in asked.results),
-        asked.declaration,
-        tuple(asked.results),
-        conventions=asked.conventions,
-        measured=asked.measured,
+        suite_of(result.case for result in calls.results),
+        calls.declaration,
+        tuple(calls.results),
+        conventions=calls.conventions,
+        measured=calls.measured,
     )
-    held_to = concerning({**asked.declaration.conventions, **asked.conventions}, shapes[0].operation)
-    return judgement_of(
+    followed = concerning({**calls.declaration.conventions, **calls.conventions}, shapes[0].operation)
+    return judge_report_of(
         candidate.name,
         report,
-        at=asked.tally("at"),
-        beside=asked.tally("beside"),
-        seed=asked.seed,
+        at=calls.tally("at"),
+        beside=calls.tally("beside"),
+        seed=calls.seed,
         is_replay=is_replay,
-        conditions=asked.conditions,
-        conventions=held_to,
-        own_conventions={name: choice for name, choice in declared.items() if held_to.get(name) != choice},
-        certificates=asked.certificates,
-        sampled=sampled([result.case for result in asked.results]),
+        conditions=calls.conditions,
+        conventions=followed,
+        own_conventions={name: choice for name, choice in declared.items() if followed.get(name) != choice},
+        certificates=calls.certificates,
+        sampled=sampled([result.case for result in calls.results]),
         own_checks=own_checks,
-        recognised=asked.recognised,
-        stopped=asked.stopped,
+        recognised=calls.recognised,
+        stopped=calls.stopped,
     )

@@ -1,4 +1,4 @@
-"""Whether a user's own inputs, compared by a fixed rule, could tell cheap wrong answers from right ones."""
+"""Whether a user's own inputs, compared by a fixed rule, could distinguish cheap wrong answers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ import numpy as np
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import REFERENCE_DTYPE, is_float, rounded_to
 from attnspec.grading.reference_answers import reference_outputs
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered
-from attnspec_draws.judge.own_checks import KINDS
+from attnspec_draws.judge.shapes import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.judge.own_checks import OwnCheck
-    from attnspec_draws.judge.shapes import Shape
+    from attnspec_draws.judge.shapes import OwnCheck, Shape
 
 _SEED = 0
 """Any seed does: which trivial answers a rule lets pass hangs on the spread of the numbers alone."""
@@ -57,7 +56,7 @@ class OwnCheckFound:
             return f"{rule} would refuse all of {self.wrong} cheap wrong answers."
         named = "; ".join(passing.sentence for passing in self.passing)
         return (
-            f"{rule} cannot tell: it would take {len(self.passing)} of {self.wrong} wrong answers for right: {named}."
+            f"{rule} is too weak: it would take {len(self.passing)} of {self.wrong} wrong answers for right: {named}."
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -111,8 +110,8 @@ def _read(check: OwnCheck, shape: Shape) -> dict[str, NDArray[Any]]:
         raise UsageError(f"own_check: {check.numbers} cannot be read ({error}).") from None
     for name, of in shape.shapes.items():
         if name not in inputs or inputs[name].shape != of:
-            held = f"has the shape {list(inputs[name].shape)}" if name in inputs else "is missing"
-            raise UsageError(f"own_check: in {check.numbers}, {name} {held}; {shape.text} asks for {list(of)}.")
+            problem = f"has the shape {list(inputs[name].shape)}" if name in inputs else "is missing"
+            raise UsageError(f"own_check: in {check.numbers}, {name} {problem}; {shape.text} needs {list(of)}.")
     return {name: inputs[name] for name in shape.shapes}
 
 
@@ -144,13 +143,13 @@ def _trivial_answers(
     output: str | None,
 ) -> tuple[int, tuple[Passing, ...]]:
     """Return how many trivial answers are wrong, and those of them that pass."""
-    wide = {name: _widened(array) for name, array in inputs.items()}
+    wide = {name: array.astype(np.float64) if is_float(array.dtype) else array for name, array in inputs.items()}
     right = reference_outputs(operation, wide, attributes)
     name = output or next(iter(right))
     call = Answered(wide, attributes, right)
     wrong = 0
     found: list[Passing] = []
-    for trivial_answer in random_cases_of(operation).trivial_answers.get(operation, ()):
+    for trivial_answer in trivial_answers_of(operation):
         if dtype not in trivial_answer.dtypes:
             continue
         with np.errstate(all="ignore"):
@@ -162,7 +161,3 @@ def _trivial_answers(
             error = float(np.nanmax(np.abs(answer - right[name]), initial=0.0))
             found.append(Passing(trivial_answer.name, trivial_answer.sentence, error))
     return wrong, tuple(found)
-
-
-def _widened(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(np.float64) if is_float(array.dtype) else array

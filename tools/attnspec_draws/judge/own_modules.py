@@ -63,15 +63,16 @@ _TRUSTED = (
     "numpy",
     *sys.stdlib_module_names,
 )
-"""Modules that a judgement rests on: none may come from where a candidate lies."""
+"""Modules that a verdict rests on: none may come from where a candidate lies."""
 
 
 def load_own_modules(targets: Collection[str]) -> None:
-    """Load all modules that a judgement may need, none from the folders of targets that are files.
+    """Load all modules that the judge may need, none from the folders of targets that are files.
 
     `UsageError` where something was loaded from there before.
     """
-    folders = {Path(target.rpartition(":")[0] or target).resolve().parent for target in targets if _is_file(target)}
+    files = (target for target in targets if target.partition(":")[0].endswith(".py") or Path(target).is_file())
+    folders = {Path(file.rpartition(":")[0] or file).resolve().parent for file in files}
     for name in _TRUSTED:
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None)
@@ -94,10 +95,6 @@ def _load(name: str) -> None:
     module = importlib.import_module(name)
     for below in pkgutil.iter_modules(getattr(module, "__path__", ())):
         _load(f"{name}.{below.name}")
-
-
-def _is_file(target: str) -> bool:
-    return target.partition(":")[0].endswith(".py") or Path(target).is_file()
 
 
 @contextmanager

@@ -1,20 +1,21 @@
-"""Questions to a candidate: draws at the shapes that its user names, and beside them."""
+"""Questions to a candidate: draws at the shapes that its user names and beside them, by seeds that reveal no other."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from attnspec_draws import Recipe, drawn_of
-from attnspec_draws.generators import Words
-from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.judge.seeds import seed_of
+from attnspec_draws.generators.random_cases import case_generator_of
+from attnspec_draws.generators.words import Words
 from attnspec_draws.judge.shapes import limits_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from attnspec_draws.judge.shapes import Shape
+
 
 Where = Literal["at", "beside", "smaller"]
 
@@ -30,9 +31,9 @@ _EXPLAINING = 12
 
 @dataclass(frozen=True)
 class Question:
-    """Draw that a candidate is asked, at a shape or beside it.
+    """Draw that a candidate is called with, at a shape or beside it.
 
-    A small one is asked to explain what is wrong, and counts for nothing.
+    A small one is put to explain what is wrong, and counts for nothing.
     """
 
     shape: Shape
@@ -44,7 +45,7 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     """Give the draws of a shape in a dtype: `draws` at it, then half as many beside it; fewer where they are large."""
     limits = limits_at(shape, dtype)
     about = (shape.text, dtype)
-    classes = random_cases_of(shape.operation).case_generators[shape.operation].classes_of_large
+    classes = case_generator_of(shape.operation).classes_of_large
     large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
     many = min(draws, LARGE_DRAWS) if large else draws
 
@@ -85,3 +86,12 @@ def _beside(extents: Mapping[str, int], seed: str, number: int) -> Mapping[str, 
     length = stream.one_of(long)
     other = stream.one_of((length - 1, length + 1, length - 3, length // 2 + 1))
     return {axis: other if own == length else own for axis, own in extents.items()}
+
+
+_DIGITS = 16
+"""Hexadecimal digits of a seed: 64 bits, as many as the generator has."""
+
+
+def seed_of(word: str, *about: object) -> str:
+    """Return the seed of something drawn, by the seed of the judge and texts without a line end."""
+    return hashlib.sha256("\n".join((word, *map(str, about))).encode()).hexdigest()[:_DIGITS]

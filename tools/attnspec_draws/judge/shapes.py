@@ -1,4 +1,4 @@
-"""The shapes at which a candidate is judged, as its user names them in a file or in Python."""
+"""Shapes at which a candidate is judged, and its user's own check, as they stand in a file or in Python."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec_draws.drawing import case_of
-from attnspec_draws.generators import CHANGED, NO_AXES, REFUSED, Limits
+from attnspec_draws.generators.drawn import CHANGED
+from attnspec_draws.generators.limits import NO_AXES, Limits
+from attnspec_draws.generators.memory import MEMORY_ORDER
 from attnspec_draws.generators.random_cases import random_cases_of
-from attnspec_draws.judge.own_checks import OwnCheck, own_check_from
+from attnspec_draws.generators.refusing import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from attnspec.contract.operation import Input
+
 
 _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
 
@@ -30,22 +33,22 @@ _NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
 """Entries of a file of shapes; the first three are required."""
 
 ROWS = 32
-"""Rows of a large draw that are held against values; all others must lie in their hull."""
+"""Rows of a large draw that are compared with values; all others must lie in their hull."""
 
-_NOT_ASKED = (
+_NOT_DRAWN = (
     "attended_nan",
     "excluded_nonfinite",
     "infinite_scores",
     "nan_in_gradient",
     "nan_in_mask",
     "padded_nonfinite",
-    "presentation",
+    MEMORY_ORDER,
     REFUSED,
     CHANGED,
 )
-"""Features never asked at a user's shapes: memory orders, NaN and infinity, refusals, calls with another argument.
+"""Features never drawn at a user's shapes: memory orders, NaN and infinity, refusals, calls with another argument.
 
-Other variants are asked for anyway.
+Other variants are drawn anyway.
 """
 
 
@@ -131,7 +134,7 @@ def _expected(shape: Shape, said_by: str) -> int:
 def limits_at(shape: Shape, dtype: str) -> Limits:
     """Return the limits of draws at a shape in a dtype."""
     contract = OPERATIONS[shape.operation]
-    without = {*_NOT_ASKED, *shape.without}
+    without = {*_NOT_DRAWN, *shape.without}
     without.update(name for name in contract.optional_inputs if name not in shape.given)
     without.update(name for name in contract.attributes if name not in shape.attributes)
     return Limits(
@@ -198,3 +201,37 @@ def _axes(tensor: Input, shapes: Mapping[str, tuple[int, ...]]) -> str:
 
 def _is_shape(stated: Any) -> bool:
     return isinstance(stated, list) and all(type(length) is int and length >= 0 for length in cast("list[Any]", stated))
+
+
+KINDS = ("uniform", "normal")
+"""Numbers as benchmarks draw them: evenly from 0 to 1, or normally around 0 with a deviation of 1."""
+
+
+@dataclass(frozen=True)
+class OwnCheck:
+    """Check of a user's own, without this project, by the rule of `numpy.allclose`.
+
+    `numbers` fill the inputs: one of `KINDS`, or a ``.npz`` file that holds them by name.
+    """
+
+    numbers: str
+    atol: float
+    rtol: float
+
+
+def own_check_from(stated: object, *, said_by: str) -> OwnCheck:
+    """Read a user's own check from a file of shapes; `UsageError` where it does not say what it should."""
+    example = '{"numbers": "uniform", "atol": 0.01, "rtol": 0.01}'
+    if not isinstance(stated, dict) or {*cast("dict[str, Any]", stated)} != {"numbers", "atol", "rtol"}:
+        raise UsageError(f"{said_by}: own_check must look like {example}, not {stated!r}.")
+    entries = cast("dict[str, Any]", stated)
+    numbers = entries["numbers"]
+    if numbers not in KINDS and not (isinstance(numbers, str) and numbers.endswith(".npz")):
+        raise UsageError(
+            f"{said_by}: numbers must be {', '.join(KINDS)}, or a file that ends in .npz, not {numbers!r}."
+        )
+    for name in ("atol", "rtol"):
+        value = entries[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise UsageError(f"{said_by}: {name} must be a number from 0 on, not {value!r}.")
+    return OwnCheck(numbers, float(entries["atol"]), float(entries["rtol"]))

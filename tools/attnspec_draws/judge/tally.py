@@ -1,4 +1,4 @@
-"""Tally of draws."""
+"""Tally of draws, and the share of large ones that is compared with values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from attnspec_draws.judge.shapes import ROWS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from attnspec.cases import Case
     from attnspec.runner import Result
 
 
@@ -35,8 +40,8 @@ class Tally:
         return {**asdict(self), "worst": self.worst if math.isfinite(self.worst) else None}
 
 
-NOTHING_ASKED = Tally(0, 0, 0, 0, 0, 0, 0.0, None)
-"""The tally of who could not be asked."""
+NOTHING_DRAWN = Tally(0, 0, 0, 0, 0, 0, 0.0, None)
+"""Tally of a candidate that could not be called."""
 
 
 def tally_of(results: Sequence[Result], lost: Collection[str]) -> Tally:
@@ -56,3 +61,50 @@ def tally_of(results: Sequence[Result], lost: Collection[str]) -> Tally:
         worst=max(ratios, default=0.0),
         first_wrong=wrong[0].case.id if wrong else None,
     )
+
+
+_EACH_EVENLY = 3
+"""One of so many rows that are drawn is drawn from all alike, as spec/draws.md says."""
+
+SURE = 0.95
+"""How likely it is that a wrong share is found, where it is said that it would be."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Sampled share of large draws: `rows` of an output out of `of`, in the draw with the smallest share.
+
+    `evenly` of these are drawn from all rows alike. The others are last ones of heads, first ones, and those at borders
+    of tiles, where errors are likelier.
+    """
+
+    rows: int
+    of: int
+    evenly: int
+
+    @property
+    def found_share(self) -> float:
+        """Which share of the rows must be wrong, wherever they are, to be found with `SURE` in one draw."""
+        return 1.0 - math.pow(1.0 - SURE, 1.0 / self.evenly)
+
+    def sentence(self) -> str:
+        """Say what the sample would find."""
+        return (
+            f"Of {self.of:,} rows of a large draw, {self.rows:,} are compared with values: wrong rows would be found "
+            f"with {SURE:.0%} if {self.found_share:.1%} of all were, wherever they are. All others must lie among the "
+            "values that they are means of."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands for it in a document."""
+        return {"rows": self.rows, "of": self.of, "evenly": self.evenly, "found_share": self.found_share}
+
+
+def sampled(cases: Sequence[Case]) -> Sampled | None:
+    """Return how much of large draws is compared with values; None where all are stored whole."""
+    found: list[Sampled] = []
+    for case in cases:
+        for name, shape in [*case.thinned.items()][:1]:
+            rows = int(np.unique(case.sample[name] // shape[-1]).size)
+            found.append(Sampled(rows, math.prod(shape[:-1]), max(1, min(rows, ROWS // _EACH_EVENLY))))
+    return min(found, key=lambda each: each.rows / each.of, default=None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnspec.base.plain_text import plain_text
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.wording import sentence
-from attnspec_draws.judge.tally import NOTHING_ASKED, Tally
+from attnspec_draws.judge.tally import NOTHING_DRAWN, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.candidate import Conditions
     from attnspec_draws.judge.certificate import Certificate
     from attnspec_draws.judge.own_inputs import OwnCheckFound
-    from attnspec_draws.judge.sampling import Sampled
+    from attnspec_draws.judge.tally import Sampled
 
 Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
 
 FORMAT = 1
-"""Version of the document of a judgement."""
+"""Version of the document of a judge's report."""
 
 _QUOTED, _LONGEST = 240, 1_000
 """Characters that are reported of a candidate's own words, and of a whole reason."""
 
 
 @dataclass(frozen=True, repr=False)
-class Judgement:
-    """Judgement of a candidate.
+class JudgeReport:
+    """Report of the judge on a candidate.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Judgement:
     seed
         The word by which the draws can be made again.
     is_replay
-        Whether the seed was known before, so that this is no judgement.
+        Whether the seed was known before, so that this judges nothing.
     conditions
         Conditions under which the candidate ran.
     conventions
@@ -63,20 +63,20 @@ class Judgement:
     candidate: str
     verdict: Word
     reason: str
-    diagnosis: tuple[str, ...]
-    at: Tally
-    beside: Tally
-    certificates: tuple[Certificate, ...]
-    sampled: Sampled | None
-    own_checks: tuple[OwnCheckFound, ...]
     seed: str
     is_replay: bool
     conditions: Conditions
-    conventions: Mapping[str, str]
+    diagnosis: tuple[str, ...] = ()
+    at: Tally = NOTHING_DRAWN
+    beside: Tally = NOTHING_DRAWN
+    certificates: tuple[Certificate, ...] = ()
+    sampled: Sampled | None = None
+    own_checks: tuple[OwnCheckFound, ...] = ()
+    conventions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
         """Return the verdict and why, on a line."""
-        return f"Judgement({self.candidate}: {self.verdict}. {self.reason})"
+        return f"JudgeReport({self.candidate}: {self.verdict}. {self.reason})"
 
     @property
     def is_right(self) -> bool:
@@ -103,74 +103,42 @@ class Judgement:
         }
 
 
-def judgement_of(
+def judge_report_of(
     candidate: str,
     report: Report,
     *,
     at: Tally,
     beside: Tally,
-    certificates: tuple[Certificate, ...],
-    sampled: Sampled | None,
-    own_checks: tuple[OwnCheckFound, ...],
-    seed: str,
-    is_replay: bool,
-    conditions: Conditions,
-    conventions: Mapping[str, str],
     own_conventions: Mapping[str, str],
     recognised: tuple[str, ...],
     stopped: str | None,
-) -> Judgement:
-    """Build the judgement of a candidate; its own words are reported as plain text.
+    **fields: Any,
+) -> JudgeReport:
+    """Build the report on a candidate; its own words are reported as plain text.
 
     `own_conventions` are declared, and not graded by; `recognised` says what wrong answers are that were there before;
-    `stopped` says why no more was asked, None where all was.
+    `stopped` says why no more was drawn, None where all was; `fields` are others of `JudgeReport`.
     """
     causes = tuple(dict.fromkeys(map(plain_text, (*recognised, *_explaining(report)))))
     diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
     word, reason = _found(report, at, beside, causes, stopped)
-    return Judgement(
-        candidate=plain_text(candidate),
-        verdict=word,
-        reason=plain_text(reason, longest=_LONGEST),
-        diagnosis=diagnosis,
-        at=at,
-        beside=beside,
-        certificates=certificates,
-        sampled=sampled,
-        own_checks=own_checks,
-        seed=seed,
-        is_replay=is_replay,
-        conditions=conditions,
-        conventions=conventions,
-    )
+    reason = plain_text(reason, longest=_LONGEST)
+    return JudgeReport(plain_text(candidate), word, reason, diagnosis=diagnosis, at=at, beside=beside, **fields)
 
 
-def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> Judgement:
-    """Return the judgement of a candidate that cannot be loaded, for the reason that its process gave."""
+def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> JudgeReport:
+    """Return the report on a candidate that cannot be loaded, for the reason that its process gave."""
     memory = " It may ask for too little memory: --memory." if "MemoryError" in why else ""
-    return Judgement(
-        candidate=plain_text(candidate),
-        verdict="not judged",
-        reason=plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST),
-        diagnosis=(),
-        at=NOTHING_ASKED,
-        beside=NOTHING_ASKED,
-        certificates=(),
-        sampled=None,
-        own_checks=(),
-        seed=seed,
-        is_replay=is_replay,
-        conditions=conditions,
-        conventions={},
-    )
+    reason = plain_text(f"It could not be loaded. {why}{memory}", longest=_LONGEST)
+    return JudgeReport(plain_text(candidate), "not judged", reason, seed, is_replay, conditions)
 
 
 def _of_own_conventions(report: Report, own_conventions: Mapping[str, str]) -> Iterator[str]:
-    """Say that a candidate declares what it was not held to, where something is wrong."""
+    """Say that a candidate declares what it was not graded by, where something is wrong."""
     if report.wrong and own_conventions:
         said = ",".join(f"{name}={choice}" for name, choice in own_conventions.items())
         yield (
-            "It declares conventions, and those of a judgement are its user's: if they are meant, "
+            "It declares conventions, and those of the judge are its user's: if they are meant, "
             f"judge it with --convention {said}."
         )
 
@@ -198,19 +166,14 @@ def _found(
     if not at.passed:
         return "not judged", "Nothing of its answers at these shapes could be graded."
     if beside.wrong:
-        why = _why(report, beside, diagnosis, stopped)
-        return (
-            "right at your shapes, wrong beside them",
-            f"All {at.draws} draws at the shapes passed. Beside them: {why}",
-        )
+        why = f"All {at.draws} draws at the shapes passed. Beside them: {_why(report, beside, diagnosis, stopped)}"
+        return "right at your shapes, wrong beside them", why
     if stopped:
-        return "wrong", f"All {at.passed} draws that were asked passed. {stopped}"
+        return "wrong", f"All {at.passed} draws that were called passed. {stopped}"
     declined = f"; {beside.declined} there it declined" if beside.declined else ""
     ungraded = f" Of {at.ungraded} others nothing could be graded." if at.ungraded else ""
-    return (
-        "right",
-        f"All {at.passed} draws at the shapes passed, and all {beside.passed} beside them{declined}.{ungraded}",
-    )
+    passed = f"All {at.passed} draws at the shapes passed, and all {beside.passed} beside them"
+    return "right", f"{passed}{declined}.{ungraded}"
 
 
 def _declined(report: Report, at: Tally) -> str:
@@ -229,12 +192,8 @@ def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str 
     """Return the sentence of a wrong verdict: how many, and the likeliest cause, or what the first one shows."""
     first = next(result for result in report.results if result.case.id == tally.first_wrong)
     shown = sentence(plain_text(first.verdict.message or first.status, longest=_QUOTED))
-    if diagnosis:
-        shown = diagnosis[0]
-    elif first.verdict.worst is None:
-        shown = f"It {shown}" if first.status == "error" else f"The first one: {shown}"
-    else:
-        shown = f"The first one: {shown}"
+    raised = first.verdict.worst is None and first.status == "error"
+    shown = diagnosis[0] if diagnosis else f"{'It' if raised else 'The first one:'} {shown}"
     more = f" {stopped}" if stopped else ""
     failed = "1 draw failed" if tally.wrong == 1 else f"{tally.wrong} of {tally.draws} draws failed"
     return f"{failed}. {shown}{more}"

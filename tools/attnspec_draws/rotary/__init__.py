@@ -2,6 +2,6 @@
 
 from attnspec_draws.generators.random_cases import RandomCases
 from attnspec_draws.rotary.operations import CASE_GENERATORS
-from attnspec_draws.rotary.trivial import TRIVIAL_ANSWERS
+from attnspec_draws.rotary.trivial_rotary import TRIVIAL_ROTARY
 
-RANDOM_CASES = RandomCases(case_generators=CASE_GENERATORS, trivial_answers=TRIVIAL_ANSWERS)
+RANDOM_CASES = RandomCases(case_generators=CASE_GENERATORS, trivial_answers=TRIVIAL_ROTARY)

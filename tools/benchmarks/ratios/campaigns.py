@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from attnspec.guard.task import Task
 from attnspec.targets.target import Target
-from attnspec_draws.campaign import Plan, Sought, open_executor, planned_as_declared, run_campaign
+from attnspec_draws.campaign.executors import open_executor
+from attnspec_draws.campaign.plan import Plan, Sought
+from attnspec_draws.campaign.working import planned_as_declared, run_campaign
 from ratios.timing import Measured, Measurement, in_turn, seconds
 
 if TYPE_CHECKING:
-    from attnspec_draws.campaign import PartOutcome
     from attnspec_draws.campaign.executors import Executor
+    from attnspec_draws.campaign.outcome import PartOutcome
 
 _DRAWS = 3_000
 _FEW = 500

@@ -11,7 +11,7 @@ from attnspec.runner import run_suite
 from attnspec.targets import load
 from attnspec.targets.target import Target
 from attnspec_draws import Recipe, draw
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from ratios import nobody, plain
 from ratios.plain import DTYPE
 from ratios.plain import scaled_dot_product_attention as attend

@@ -17,7 +17,7 @@ _TENSORS = 4
 _PROGRAM = """
 from attnspec.cases import suite_of
 from attnspec_draws import Recipe, draw
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 from attnspec.runner import run_suite
 from attnspec.targets import load
 from ratios import nobody

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec_draws import Recipe, draw, drawn_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 OPERATION = "causal_mask"
 

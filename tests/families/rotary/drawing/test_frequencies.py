@@ -6,7 +6,7 @@ import pytest
 
 from attnspec.specification import clauses
 from attnspec_draws import Recipe, draw, drawn_of
-from attnspec_draws.generators import Limits
+from attnspec_draws.generators.limits import Limits
 
 OPERATION = "rotary_frequencies"
 NOT_DRAWN = ("inputs_unchanged", "repeatable")

@@ -1,31 +1,41 @@
 """Case generators of attention: what a drawn case of each operation may have, and how often."""
 
 from attnspec_draws.attention.operations.backward import draw_backward
-from attnspec_draws.attention.operations.causal import draw_causal_mask
-from attnspec_draws.attention.operations.context import CONTEXT_WORDS, draw_context
 from attnspec_draws.attention.operations.forward import draw_forward
-from attnspec_draws.attention.operations.heads import HEADS_WORDS, draw_combined, draw_split
 from attnspec_draws.attention.operations.merging_states import NEARLY_LARGEST as LARGE_LOGARITHMS
 from attnspec_draws.attention.operations.merging_states import draw_merging
-from attnspec_draws.attention.operations.projecting import PROJECTED_WORDS, draw_one_head, draw_several_heads
-from attnspec_draws.attention.operations.softmax import MINUS_INFINITY, NEARLY_LARGEST, NUMBERS, draw_softmax
-from attnspec_draws.attention.operations.weights import draw_weights
-from attnspec_draws.attention.parts.heavy import HEAVY
+from attnspec_draws.attention.operations.projecting import (
+    HEADS_WORDS,
+    PROJECTED_WORDS,
+    draw_combined,
+    draw_one_head,
+    draw_several_heads,
+    draw_split,
+)
+from attnspec_draws.attention.operations.softmax import (
+    CONTEXT_WORDS,
+    MINUS_INFINITY,
+    NEARLY_LARGEST,
+    NUMBERS,
+    draw_context,
+    draw_softmax,
+)
+from attnspec_draws.attention.operations.without_inputs import draw_causal_mask, draw_weights
 from attnspec_draws.attention.parts.large import LARGE_CLASSES
-from attnspec_draws.attention.parts.misfits import MISFITS
-from attnspec_draws.attention.parts.refusals import REFUSALS
-from attnspec_draws.attention.parts.shapes_of_user import extents_of, with_few_heads
+from attnspec_draws.attention.parts.refusals import MISFITS, REFUSALS
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
-from attnspec_draws.attention.parts.tokens import CLASSES, PREFIX
-from attnspec_draws.generators import ALIKE, ONE_ARRAY, ONE_PART, CaseGenerator, Resized
+from attnspec_draws.attention.parts.tokens import CLASSES, HEAVY, PREFIX
+from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART
+from attnspec_draws.generators.random_cases import CaseGenerator
+from attnspec_draws.generators.special_numbers import ALIKE, Resized
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
-_COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", "presentation", ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
+_COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", MEMORY_ORDER, ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
 """Features that attention and its backward pass can leave out."""
 
 CASE_GENERATORS = {
     "softmax": CaseGenerator(
-        draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, "presentation")) - {"plain"}
+        draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, MEMORY_ORDER)) - {"plain"}
     ),
     "context_vector": CaseGenerator(
         draw_context,
@@ -71,11 +81,11 @@ CASE_GENERATORS = {
     ),
     "merge_states": CaseGenerator(
         draw_merging,
-        frozenset(("empty_parts", LARGE_LOGARITHMS, HEAVY, EXCLUDED, ATTENDED, "full_width", "presentation")),
+        frozenset(("empty_parts", LARGE_LOGARITHMS, HEAVY, EXCLUDED, ATTENDED, "full_width", MEMORY_ORDER)),
         REFUSALS["merge_states"],
         resized=(Resized(("output_a", "output_b")),),
     ),
     "glorot_normal": CaseGenerator(draw_weights, frozenset()),
 }
 
-__all__ = ["CASE_GENERATORS", "extents_of", "with_few_heads"]
+__all__ = ["CASE_GENERATORS"]

@@ -1,4 +1,4 @@
-"""Drawn cases of the backward pass of attention."""
+"""Case generator of the backward pass of attention."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ import numpy as np
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.attention.operations.forward import TOKENS, draw_attending
+from attnspec_draws.attention.operations.forward import TOKENS, draw_attending, finished
 from attnspec_draws.attention.parts.clauses import clauses_of_backward
 from attnspec_draws.attention.parts.extents import draw_extents
 from attnspec_draws.attention.parts.spoiling import (
-    FOLLOWED,
-    IGNORED,
     spoil,
     spoil_gradient,
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.generators import FEWEST, Drawn, coarse, draw_memory_order, full_width, share_memory
+from attnspec_draws.generators.limits import FEWEST
+from attnspec_draws.generators.memory import share_memory
+from attnspec_draws.generators.words import coarse, full_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.operations.forward import Attending
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 
 _SHARE = 4
@@ -65,26 +67,23 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
     inputs |= _stored(words, inputs, drawn.attributes, limits)
     if not in_memory:
         spoilt += spoil_padding(words, inputs, _OF_QUERIES, drawn.keys, limits)
-    memory_order = layouts or draw_memory_order(words, inputs, limits)
     beside = tuple(name for name in ("grad_logsumexp", "output", "logsumexp") if name in inputs)
-    logarithms = {"logsumexp", "grad_logsumexp"} & inputs.keys()
-    conventions = {*drawn.conventions, *(("logsumexp_base",) if logarithms else ())}
-    conventions -= set() if "logsumexp" in inputs else {"alibi_bias", "empty_logsumexp"}
-    conventions |= {"masked_nonfinite", "nonfinite_input"} if spoilt else set()
-    clauses = [*clauses_of_backward(inputs, drawn.attributes, drawn.keys)]
-    clauses += ["memory_layout"] if memory_order else []
-    clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
-    clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
-    return Drawn(
-        inputs=inputs,
-        attributes=drawn.attributes,
-        features=(*drawn.features, *beside, *in_memory, *spoilt, *(("presentation",) if memory_order else ())),
+    conventions = {
+        *drawn.conventions,
+        *(("logsumexp_base",) if {"logsumexp", "grad_logsumexp"} & inputs.keys() else ()),
+    }
+    return finished(
+        words,
+        limits,
+        "sdpa_backward",
+        drawn,
+        inputs,
+        beside=(*beside, *in_memory, *spoilt),
+        spoilt=spoilt,
+        clauses=clauses_of_backward(inputs, drawn.attributes, drawn.keys),
+        conventions=conventions - (set() if "logsumexp" in inputs else {"alibi_bias", "empty_logsumexp"}),
         extents={axis: length for axis, length in drawn.extents.as_limits().items() if axis != "past"},
-        clauses=tuple(f"sdpa_backward.{clause}" for clause in clauses),
-        conventions=tuple(sorted(conventions)),
-        memory_order=memory_order,
-        others=drawn.others,
-        held=drawn.held,
+        memory_order=layouts,
     )
 
 

@@ -1,4 +1,4 @@
-"""Drawn cases of attention."""
+"""Case generator of attention, and what its backward pass has in common with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec_draws.attention.parts.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
 from attnspec_draws.attention.parts.exclusions import draw_lengths, draw_mask, draw_window
 from attnspec_draws.attention.parts.extents import draw_extents
-from attnspec_draws.attention.parts.heavy import make_heavy
 from attnspec_draws.attention.parts.large import draw_large
 from attnspec_draws.attention.parts.quantizing import clauses_of_quantized, quantize
 from attnspec_draws.attention.parts.spoiling import (
@@ -25,16 +24,21 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, share_prefix
-from attnspec_draws.generators import Drawn, coarse, draw_memory_order, make_alike, share_memory
+from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, make_heavy, share_prefix
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.memory import laid_out, share_memory
+from attnspec_draws.generators.special_numbers import make_alike
+from attnspec_draws.generators.words import coarse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 TOKENS = ("query", "key", "value")
 """Inputs that every case has, and that may share memory."""
@@ -74,8 +78,8 @@ _NOT_HEAVY = {"cancelling", "tiny"}
 class Attending(NamedTuple):
     """Draw that attention and its backward pass have in common; most fields are those of `Drawn`.
 
-    `keys` says which query may attend which key; `others` has other values of attributes that position queries; `held`
-    names arguments not changed alone, since the change may leave a query without a key where that is left out.
+    `keys` says which query may attend which key; `others` has other values of attributes that position queries;
+    `unchanged` names arguments whose change may leave a query without a key where that is left out.
     """
 
     extents: Extents
@@ -85,7 +89,7 @@ class Attending(NamedTuple):
     conventions: tuple[str, ...]
     keys: Attendance
     others: dict[str, Any]
-    held: frozenset[str]
+    unchanged: frozenset[str]
 
 
 def draw_forward(words: Words, limits: Limits) -> Drawn:
@@ -99,42 +103,61 @@ def draw_forward(words: Words, limits: Limits) -> Drawn:
     in_memory, layouts = (), {}
     if not quantized:
         layouts, in_memory = share_memory(words, drawn.inputs, TOKENS, limits)
+    is_plain = not quantized and not in_memory
+    may_be_heavy = is_plain and _NOT_HEAVY.isdisjoint(drawn.features)
+    heavy = make_heavy(words, drawn.inputs, ("value", "past_value"), limits, may_be=may_be_heavy)
     spoilt: tuple[str, ...] = ()
-    heavy = make_heavy(
-        words,
-        drawn.inputs,
-        ("value", "past_value"),
-        limits,
-        may_be=not quantized and not in_memory and _NOT_HEAVY.isdisjoint(drawn.features),
-    )
-    if not quantized and not in_memory:
+    if is_plain:
         spoilt = spoil(words, drawn.extents, drawn.inputs, drawn.keys, limits)
         spoilt = spoilt or make_infinite(words, drawn.extents, drawn.inputs, drawn.attributes, limits)
         spoilt = spoilt or spoil_mask(words, drawn.inputs, drawn.keys, limits)
         spoilt += spoil_padding(words, drawn.inputs, ("query",), drawn.keys, limits)
-    memory_order = layouts or draw_memory_order(words, drawn.inputs, limits)
-    conventions = {
-        "logsumexp_base": True,
-        "masked_nonfinite": bool(spoilt),
-        "nonfinite_input": bool(spoilt),
-    }
-    beside = (*shared, *quantized, *in_memory, *heavy, *spoilt, *(("presentation",) if memory_order else ()))
-    clauses = [*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys)]
-    clauses += clauses_of_quantized(drawn.inputs, drawn.attributes)
-    clauses += ["memory_layout"] if memory_order else []
-    clauses += ["masked_nonfinite"] if IGNORED & {*spoilt} else []
-    clauses += ["nonfinite_input"] if FOLLOWED & {*spoilt} else []
-    return Drawn(
-        inputs=drawn.inputs,
-        attributes=drawn.attributes,
-        features=(*drawn.features, *beside),
+    of_quantized = clauses_of_quantized(drawn.inputs, drawn.attributes)
+    return finished(
+        words,
+        limits,
+        "sdpa",
+        drawn,
+        drawn.inputs,
+        beside=(*shared, *quantized, *in_memory, *heavy, *spoilt),
+        spoilt=spoilt,
+        clauses=(*clauses_of_forward(drawn.inputs, drawn.attributes, drawn.keys), *of_quantized),
+        conventions=(*drawn.conventions, "logsumexp_base"),
         extents=drawn.extents.as_limits(),
-        clauses=tuple(f"sdpa.{clause}" for clause in clauses),
-        conventions=tuple(sorted((*drawn.conventions, *(name for name, holds in conventions.items() if holds)))),
-        memory_order=memory_order,
-        others=drawn.others,
-        held=drawn.held,
+        memory_order=layouts,
         left_open=("present_key", "present_value") if quantized else (),
+    )
+
+
+def finished(
+    words: Words,
+    limits: Limits,
+    prefix: str,
+    drawn: Attending,
+    inputs: Mapping[str, NDArray[Any]],
+    *,
+    beside: Iterable[str],
+    spoilt: Iterable[str],
+    conventions: Iterable[str],
+    **fields: Any,
+) -> Drawn:
+    """Return the case that was drawn, with its memory order, and with what follows from numbers that are not finite.
+
+    `beside` are features beside those that attention and its backward pass have in common.
+    """
+    of_spoilt = {"masked_nonfinite": not IGNORED.isdisjoint(spoilt), "nonfinite_input": not FOLLOWED.isdisjoint(spoilt)}
+    return laid_out(
+        words,
+        limits,
+        prefix,
+        inputs,
+        features=(*drawn.features, *beside),
+        clauses_behind=those(of_spoilt),
+        conventions=tuple(sorted({*conventions, *(of_spoilt if spoilt else ())})),
+        attributes=drawn.attributes,
+        others=drawn.others,
+        unchanged=drawn.unchanged,
+        **fields,
     )
 
 
@@ -184,27 +207,22 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         "no_keys": extents.columns == 0,
     }
     optional = [name for name in inputs if name not in ("query", "key", "value", "past_key", "past_value")]
-    features = [numbers] if numbers != "plain" else []
-    features += [*optional, *attributes, *alike]
-    features += ["past_key"] if extents.past else []
-    features += _combined(inputs, attributes, extents)
-    features += ["grouped_query"] if extents.group > 1 else []
-    features += ["value_width"] if extents.value_width != extents.width else []
-    features += ["broadcast_mask"] if mask is not None and mask.shape != extents.over_keys else []
-    features += ["fully_masked_row"] if empty_rows and extents.columns else []
+    combined = _combined(inputs, attributes, extents)
+    combined["broadcast_mask"] = mask is not None and mask.shape != extents.over_keys
+    combined["fully_masked_row"] = empty_rows and extents.columns > 0
     return Attending(
         extents,
         inputs,
         attributes,
-        tuple(features),
-        tuple(name for name, depends in conventions.items() if depends),
+        (*those({numbers: numbers != "plain"}), *optional, *attributes, *alike, *those(combined)),
+        those(conventions),
         keys,
-        _other_places(attributes),
+        _other_positions(attributes),
         frozenset() if limits.allow("fully_masked_row") else _MAY_EMPTY,
     )
 
 
-def _other_places(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _other_positions(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the other alignment, and a window that is one key wider to the left, or to the right where it is open."""
     others: dict[str, Any] = {}
     if "causal_alignment" in attributes:
@@ -215,12 +233,13 @@ def _other_places(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return others
 
 
-def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents) -> list[str]:
+def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], extents: Extents) -> dict[str, bool]:
     """Name what follows from several features, or from the kind of one, and may be left out by itself."""
     mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
     numbers = mask is not None and mask.dtype != np.bool_
     alignment = attributes.get("causal_alignment")
-    named = {
+    return {
+        "past_key": extents.past > 0,
         "boolean_mask": mask is not None and not numbers,
         "float_mask": numbers,
         "mask_and_causal": mask is not None and "is_causal" in attributes,
@@ -233,8 +252,9 @@ def _combined(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any],
         "empty_heads": extents.shared == 0,
         "empty_batch": extents.batch == 0,
         f"causal_alignment={alignment}": alignment is not None,
+        "grouped_query": extents.group > 1,
+        "value_width": extents.value_width != extents.width,
     }
-    return [name for name, holds in named.items() if holds]
 
 
 def _attributes(words: Words, extents: Extents, limits: Limits) -> dict[str, Any]:

@@ -1,33 +1,28 @@
-"""Drawn cases of merging states: two parts of all kinds of weight, some of them empty."""
+"""Case generator of merging states: two parts of all kinds of weight, some of them empty."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.attention.parts.heavy import make_heavy
 from attnspec_draws.attention.parts.spoiling import ATTENDED
-from attnspec_draws.generators import (
-    Drawn,
-    as_stated,
-    coarse,
-    draw_memory_order,
-    full_width,
-    lengthened,
-    whole_numbers,
-)
+from attnspec_draws.attention.parts.tokens import HEAVY, make_heavy
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import laid_out
+from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
-_SHORT = 6
 _AXES = ("batch", "heads", "queries", "width")
 _EMPTY_AXES = {"batch": "empty_batch", "heads": "empty_heads", "queries": "empty_queries"}
 """Axes to the feature of which they are an example where their length is 0."""
@@ -65,7 +60,11 @@ _LONG = {"queries": 5, "width": 4, "heads": 1}
 
 def draw_merging(words: Words, limits: Limits) -> Drawn:
     """Draw a case of two parts."""
-    extents = _extents(words.of("extents"), limits)
+    stream = words.of("extents")
+    lengths = draw_axes(stream, _AXES, _LONG, limits)
+    if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
+        lengths["queries"] = 0
+    extents = as_stated(lengths, limits)
     shape = tuple(extents[axis] for axis in _AXES)
     stream = words.of("parts")
     wide = stream.percent(_FULL_WIDTH) and limits.allow("full_width")
@@ -76,7 +75,7 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
     inputs: dict[str, NDArray[np.float64]] = {}
     for side in "ab":
         own = words.varied(side)
-        inputs[f"output_{side}"] = full_width(own, shape, limits.dtype) if wide else coarse(own, shape)
+        inputs[f"output_{side}"] = coarse_or_wide(own, shape, limits.dtype, is_wide=wide)
         inputs[f"logsumexp_{side}"] = rounded_to(coarse(own, shape[:3]) * max(apart, 1.0) + shift, limits.dtype)
     enlarged = _enlarge(words, inputs, limits)
     heavy = make_heavy(words, inputs, ("output_a", "output_b"), limits)
@@ -91,30 +90,32 @@ def draw_merging(words: Words, limits: Limits) -> Drawn:
         inputs[f"logsumexp_{side}"][none[side]] = -np.inf
         inputs[f"output_{side}"][none[side]] = holding if spoilt or np.isfinite(holding) else 0.0
     attended = _spoil(words, inputs, none, limits)
-    features = ["full_width"] if wide else []
-    features += [NEARLY_LARGEST] if enlarged else []
-    features += [*heavy]
-    features += [ATTENDED] if attended else []
-    features += ["empty_parts"] if one or both else []
-    features += ["excluded_nonfinite"] if spoilt else []
-    features += [name for axis, name in _EMPTY_AXES.items() if not extents[axis]]
-    memory_order = draw_memory_order(words, inputs, limits)
+    features = {
+        "full_width": wide,
+        NEARLY_LARGEST: enlarged,
+        HEAVY: bool(heavy),
+        ATTENDED: attended,
+        "empty_parts": one or both,
+        "excluded_nonfinite": spoilt,
+        **{name: not extents[axis] for axis, name in _EMPTY_AXES.items()},
+    }
     conventions = {
         "empty_logsumexp": one or both,
         "logsumexp_base": True,
         "masked_nonfinite": spoilt,
         "nonfinite_input": attended,
     }
-    clauses = [*_CLAUSES, *(("empty.one", "empty.ignored") if one else ()), *(("empty.both",) if both else ())]
-    clauses += ["nonfinite"] if attended else []
-    return Drawn(
-        inputs={name: inputs[name] for name in ("output_a", "logsumexp_a", "output_b", "logsumexp_b")},
+    clauses = {"empty.one": one, "empty.ignored": one, "empty.both": both, "nonfinite": attended}
+    return laid_out(
+        words,
+        limits,
+        "merge",
+        {name: inputs[name] for name in ("output_a", "logsumexp_a", "output_b", "logsumexp_b")},
+        features=those(features),
+        clauses=(*_CLAUSES, *those(clauses)),
         attributes={},
-        features=(*features, *(("presentation",) if memory_order else ())),
         extents=extents,
-        clauses=tuple(f"merge.{clause}" for clause in (*clauses, *(("memory_layout",) if memory_order else ()))),
-        conventions=tuple(name for name, holds in conventions.items() if holds),
-        memory_order=memory_order,
+        conventions=those(conventions),
     )
 
 
@@ -144,19 +145,12 @@ def _spoil(
     spoils, name = stream.percent(_SPOILT), stream.one_of(tuple(inputs))
     # Of a logarithm that is NaN beside a part without keys, nothing is said.
     unused = none[name[-1]] if name.startswith("output") else none["a"] | none["b"]
-    places, width = np.flatnonzero(~unused), inputs["output_a"].shape[-1]
-    if not spoils or not places.size or not width or not limits.allow(ATTENDED):
+    rows, width = np.flatnonzero(~unused), inputs["output_a"].shape[-1]
+    if not spoils or not rows.size or not width or not limits.allow(ATTENDED):
         return False
-    row, feature = places[stream.below(places.size)], stream.below(width)
+    row, feature = rows[stream.below(rows.size)], stream.below(width)
     if name.startswith("output"):
         inputs[name].reshape(-1, width)[row, feature] = np.nan
     else:
         inputs[name].flat[row] = np.nan
     return True
-
-
-def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
-    if stream.percent(_EMPTY_QUERIES) and limits.allow("empty_queries"):
-        lengths["queries"] = 0
-    return as_stated(lengths, limits, lambda found: math.prod(found.values()))

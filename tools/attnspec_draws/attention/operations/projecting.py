@@ -1,4 +1,4 @@
-"""Drawn cases of attention with projections: one head and several, with biases, masks and causality."""
+"""Case generators of attention with projections, of one head and of several, and of splitting and combining heads."""
 
 from __future__ import annotations
 
@@ -12,30 +12,23 @@ from attnspec.families.attention.steps.attendance import attendance
 from attnspec_draws.attention.parts.exclusions import draw_mask
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, spoil_mask
-from attnspec_draws.generators import (
-    ALIKE,
-    HOLDING,
-    ONE_ARRAY,
-    ONE_PART,
-    Drawn,
-    as_stated,
-    coarse,
-    draw_memory_order,
-    full_width,
-    lengthened,
-    make_alike,
-    share_memory,
-)
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART, laid_out, share_memory
+from attnspec_draws.generators.special_numbers import ALIKE, NOT_FINITE, make_alike, spoil_one
+from attnspec_draws.generators.words import coarse_or_wide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from attnspec.families.attention.steps.attendance import Attendance
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
-_SHORT = 6
+
 _OF_ONE = ("tokens", "features", "width", "value_width", "output_width")
 _LONG_OF_ONE = {"tokens": 5, "features": 3, "width": 3, "value_width": 1, "output_width": 1}
 _TOKENS = ("queries", "keys")
@@ -64,7 +57,7 @@ scale that makes ordinary scores of them."""
 _EXCLUDED, _ATTENDED = 12, 4
 """Of a hundred draws of several heads: non-finite tokens that no query may attend; one that some query may."""
 
-PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ALIKE, ONE_ARRAY, ONE_PART, "presentation"))
+PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ALIKE, ONE_ARRAY, ONE_PART, MEMORY_ORDER))
 
 _MATRICES = ("w_query", "w_key", "w_value", "w_output")
 _BIASES = ("b_query", "b_key", "b_value", "b_output")
@@ -79,7 +72,7 @@ _IN_MEMORY = {
 def draw_one_head(words: Words, limits: Limits) -> Drawn:
     """Draw a case of one head."""
     stream = words.of("extents")
-    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_ONE}, _LONG_OF_ONE, limits)
+    lengths = draw_axes(stream, _OF_ONE, _LONG_OF_ONE, limits)
     mixes = limits.has("w_output", drawn=stream.percent(_WITH_OUTPUT))
     extents = as_stated(lengths, limits, _elements_of_one)
     tokens, features, width, value_width, output_width = (extents[axis] for axis in _OF_ONE)
@@ -94,13 +87,15 @@ def draw_one_head(words: Words, limits: Limits) -> Drawn:
     clauses = ["projections", "scores", "softmax.keys", "output", f"scale.{'explicit' if attributes else 'default'}"]
     clauses += ["output_projection"] if mixes else []
     features_had = [numbers, *large, *alike, *(("w_output",) if mixes else ()), *attributes]
-    return _drawn(words, limits, "single_head", inputs, attributes, extents, clauses, features_had)
+    return _drawn(
+        words, limits, "single_head", inputs, features_had, attributes=attributes, extents=extents, clauses=clauses
+    )
 
 
 def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     """Draw a case of several heads."""
     stream = words.of("extents")
-    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _OF_SEVERAL}, _LONG_OF_SEVERAL, limits)
+    lengths = draw_axes(stream, _OF_SEVERAL, _LONG_OF_SEVERAL, limits)
     alike = stream.percent(_ALIKE) or not limits.allow("unequal_lengths")
     stated = [limits.extents[axis] for axis in _TOKENS if axis in limits.extents]
     if alike and stated:
@@ -115,7 +110,7 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     shapes: dict[str, tuple[int, ...]] = {"query": (batch, queries, features)}
     shapes |= dict.fromkeys(("key", "value"), (batch, keys, features))
     shapes |= dict.fromkeys(_MATRICES, (features, features))
-    biases = [name for name in _BIASES if _has_bias(words, name, limits)]
+    biases = [name for name in _BIASES if limits.has(name, drawn=words.of(f"given {name}").percent(_WITH_BIAS))]
     inputs, numbers = _numbers(words, shapes | dict.fromkeys(biases, (features,)), limits)
     attributes: dict[str, Any] = {"num_heads": heads}
     if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
@@ -138,17 +133,28 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     features_had = [numbers, *large, *alike, *biases, *given, *(name for name in attributes if name != "num_heads")]
     if given:
         features_had += ["broadcast_mask", "boolean_mask" if inputs["mask"].dtype == np.bool_ else "float_mask"]
-        features_had += ["mask_and_causal"] if is_causal else []
-    features_had += ["unequal_lengths"] if queries != keys else []
-    features_had += ["fully_masked_row"] if dead and keys else []
-    features_had += [] if keys else ["empty_keys"]
+    features_had += those(
+        {
+            "mask_and_causal": bool(given) and is_causal,
+            "unequal_lengths": queries != keys,
+            "fully_masked_row": dead and keys > 0,
+            "empty_keys": not keys,
+        }
+    )
     clauses = ["projections", "split", "softmax.keys", "combine", "output_projection"]
     clauses += [f"scale.{'explicit' if 'scale' in attributes else 'default'}", "weights"]
-    clauses += ["biases"] if biases else []
-    clauses += ["mask"] if given else []
-    clauses += ["causal"] if is_causal else []
-    conventions = ("fully_masked_row" if keys else "no_keys",) if dead else ()
-    drawn = _drawn(words, limits, "multi_head", inputs, attributes, extents, clauses, features_had, conventions)
+    clauses += those({"biases": bool(biases), "mask": bool(given), "causal": is_causal})
+    drawn = _drawn(
+        words,
+        limits,
+        "multi_head",
+        inputs,
+        features_had,
+        attributes=attributes,
+        extents=extents,
+        clauses=clauses,
+        conventions=("fully_masked_row" if keys else "no_keys",) if dead else (),
+    )
     return _spoilt(words, drawn, attended, limits)
 
 
@@ -156,9 +162,9 @@ def _spoilt(words: Words, drawn: Drawn, keys: Attendance, limits: Limits) -> Dra
     """Put NaN or infinity into tokens that no query may attend, or NaN into one that some may; mostly do nothing."""
     stream = words.of("spoilt")
     # Turned around, a mask may leave a query without any key.
-    drawn = replace(drawn, held=frozenset(() if limits.allow("fully_masked_row") else ("mask",)))
+    drawn = replace(drawn, unchanged=frozenset(() if limits.allow("fully_masked_row") else ("mask",)))
     excluded, attended = stream.percent(_EXCLUDED), stream.percent(_ATTENDED)
-    number, spoilt = stream.one_of(HOLDING), stream.weighted({"key": 1, "value": 2, "both": 2})
+    number, spoilt = stream.one_of(NOT_FINITE), stream.weighted({"key": 1, "value": 2, "both": 2})
     inputs = dict(drawn.inputs)
     unseen: NDArray[np.bool_] = np.logical_not(np.any(keys.attendable, axis=(1, 2)))
     if not {ONE_ARRAY, ONE_PART}.isdisjoint(drawn.features) or not unseen.size:
@@ -193,10 +199,6 @@ def _elements_of_several(lengths: Mapping[str, int]) -> int:
     return max(batch * heads * queries * keys, batch * max(queries, keys) * features, features**2)
 
 
-def _has_bias(words: Words, name: str, limits: Limits) -> bool:
-    return limits.has(name, drawn=words.of(f"given {name}").percent(_WITH_BIAS))
-
-
 def _numbers(
     words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Limits
 ) -> tuple[dict[str, NDArray[np.float64]], str]:
@@ -206,8 +208,7 @@ def _numbers(
     kind = kind if limits.allow(kind) else "coarse"
     inputs: dict[str, NDArray[np.float64]] = {}
     for name, shape in shapes.items():
-        own = words.varied(name)
-        array = full_width(own, shape, limits.dtype) if kind == "full_width" else coarse(own, shape)
+        array = coarse_or_wide(words.varied(name), shape, limits.dtype, is_wide=kind == "full_width")
         if name.startswith("w_"):
             array = rounded_to(array * 2.0 ** -(shape[0].bit_length() // 2), limits.dtype)
         inputs[name] = array * sharpness if name == "w_query" else array
@@ -233,25 +234,58 @@ def _enlarge(
 
 
 def _drawn(
-    words: Words,
-    limits: Limits,
-    short_name: str,
-    inputs: dict[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    extents: Mapping[str, int],
-    clauses: list[str],
-    features: list[str],
-    conventions: tuple[str, ...] = (),
+    words: Words, limits: Limits, prefix: str, inputs: dict[str, NDArray[Any]], features: Iterable[str], **fields: Any
 ) -> Drawn:
-    layouts, in_memory = share_memory(words, inputs, _IN_MEMORY[short_name], limits)
-    memory_order = layouts or draw_memory_order(words, inputs, limits)
+    layouts, in_memory = share_memory(words, inputs, _IN_MEMORY[prefix], limits)
     features = [name for name in features if name != "coarse"]
-    return Drawn(
-        inputs=inputs,
+    return laid_out(words, limits, prefix, inputs, features=(*features, *in_memory), memory_order=layouts, **fields)
+
+
+_OF_HEADS = ("batch", "heads", "tokens", "width")
+_LONG_OF_HEADS = {"tokens": 5, "width": 4, "heads": 4, "batch": 1}
+"""Which axes are long, with weights."""
+
+_NUMBERS_OF_HEADS = {"coarse": 1, "full_width": 3}
+NONFINITE = "nonfinite"
+_SPOILT = 20
+"""Of a hundred draws, how many hold a number that is not finite."""
+
+HEADS_WORDS = frozenset(("full_width", NONFINITE, MEMORY_ORDER))
+
+
+def draw_split(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of splitting tokens into heads."""
+    extents = _extents_of_heads(words, limits)
+    batch, heads, tokens, width = (extents[axis] for axis in _OF_HEADS)
+    return _moved(words, limits, "split_heads", (batch, tokens, heads * width), {"num_heads": heads}, extents)
+
+
+def draw_combined(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of combining heads into tokens."""
+    extents = _extents_of_heads(words, limits)
+    return _moved(words, limits, "combine_heads", tuple(extents[axis] for axis in _OF_HEADS), {}, extents)
+
+
+def _extents_of_heads(words: Words, limits: Limits) -> dict[str, int]:
+    return as_stated(draw_axes(words.of("extents"), _OF_HEADS, _LONG_OF_HEADS, limits), limits)
+
+
+def _moved(words: Words, limits: Limits, prefix: str, shape: tuple[int, ...], attributes: Any, extents: Any) -> Drawn:
+    """Draw the numbers of heads that are moved and not changed, those that are not finite included."""
+    kind = words.of("numbers").weighted(_NUMBERS_OF_HEADS)
+    is_wide = kind == "full_width" and limits.allow(kind)
+    x = coarse_or_wide(words.varied("x"), shape, limits.dtype, is_wide=is_wide)
+    spoilt = words.of("spoilt").percent(_SPOILT) and limits.allow(NONFINITE)
+    if spoilt:
+        spoil_one(words, x)
+    return laid_out(
+        words,
+        limits,
+        prefix,
+        {"x": x},
+        features=those({"full_width": is_wide, NONFINITE: spoilt}),
+        clauses=("order", "shape"),
         attributes=attributes,
-        features=(*features, *in_memory, *(("presentation",) if memory_order else ())),
         extents=extents,
-        clauses=tuple(f"{short_name}.{name}" for name in (*clauses, *(("memory_layout",) if memory_order else ()))),
-        conventions=conventions,
-        memory_order=memory_order,
+        conventions=("nonfinite_input",) if spoilt else (),
     )

@@ -1,29 +1,25 @@
-"""Drawn cases of softmax: arrays of one to four axes, numbers of all sizes, some of them minus infinity."""
+"""Case generators of softmax, and of the context vector that it weighs."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators import (
-    Drawn,
-    as_stated,
-    coarse,
-    draw_memory_order,
-    full_width,
-    lengthened,
-    whole_numbers,
-)
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import MEMORY_ORDER, laid_out
+from attnspec_draws.generators.special_numbers import ALIKE, make_alike
+from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
 
-_SHORT = 6
 _RANKS = {1: 2, 2: 5, 3: 3, 4: 2}
 _AXES = {"default": 4, "last": 1, "from_front": 4, "from_end": 3, "whole": 2}
 """How the axis is said, with weights."""
@@ -74,14 +70,10 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
     axis = _axis(words.of("axis"), len(shape), limits)
     chosen = words.of("numbers").weighted(NUMBERS)
     chosen = chosen if limits.allow(chosen) else "plain"
-    wide = chosen == "full_width"
-    stream = words.varied("x")
-    x = full_width(stream, shape, limits.dtype) if wide else coarse(stream, shape)
+    x = coarse_or_wide(words.varied("x"), shape, limits.dtype, is_wide=chosen == "full_width")
     _of_class(_in_rows(x, axis), chosen, limits.dtype)
     enlarged = _enlarge(words, x, axis, limits)
     hides = _hide(words, x, axis, limits)
-    inputs = {"x": x}
-    memory_order = draw_memory_order(words, inputs, limits)
     clause = "default" if not axis else "whole" if axis["axis"] is None else "explicit"
     features = {
         chosen: chosen != "plain" and not enlarged,
@@ -89,16 +81,16 @@ def draw_softmax(words: Words, limits: Limits) -> Drawn:
         NEARLY_LARGEST: enlarged,
         MINUS_INFINITY: hides,
     }
-    features["presentation"] = bool(memory_order)
     clauses = {"definition": True, f"axis.{clause}": True, "stability": chosen in ("large", "shifted") or enlarged}
-    clauses["memory_layout"] = bool(memory_order)
-    return Drawn(
-        inputs=inputs,
+    return laid_out(
+        words,
+        limits,
+        "softmax",
+        {"x": x},
+        features=those(features),
+        clauses=those(clauses),
         attributes=axis,
-        features=tuple(name for name, holds in features.items() if holds),
         extents=extents,
-        clauses=tuple(f"softmax.{name}" for name, holds in clauses.items() if holds),
-        memory_order=memory_order,
     )
 
 
@@ -106,16 +98,14 @@ def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
     drawn = stream.weighted(_RANKS)
     stated = [number for number in range(max(_RANKS)) if f"axis_{number}" in limits.extents]
     names = [f"axis_{number}" for number in range(stated[-1] + 1 if stated else drawn)]
-    lengths = {name: stream.between(1, _SHORT) for name in names}
-    lengths = lengthened(stream, lengths, dict.fromkeys(names, 1), limits)
-    return as_stated(lengths, limits, lambda found: math.prod(found.values()))
+    return as_stated(draw_axes(stream, names, dict.fromkeys(names, 1), limits), limits)
 
 
 def _axis(stream: Stream, rank: int, limits: Limits) -> dict[str, int | None]:
-    said, place = stream.weighted(_AXES), stream.below(rank)
+    said, index = stream.weighted(_AXES), stream.below(rank)
     if said == "default" or not limits.allow("axis"):
         return {}
-    return {"axis": {"last": -1, "from_front": place, "from_end": place - rank, "whole": None}[said]}
+    return {"axis": {"last": -1, "from_front": index, "from_end": index - rank, "whole": None}[said]}
 
 
 def _enlarge(words: Words, x: NDArray[np.float64], axis: dict[str, int | None], limits: Limits) -> bool:
@@ -166,9 +156,71 @@ def _of_class(rows: NDArray[np.float64], chosen: str, dtype: str) -> None:
     elif chosen == "shifted":
         rows[...] = rounded_to(rows + _SHIFTS[dtype], dtype)
     elif chosen == "rising":
-        places: NDArray[np.int64] = np.arange(count, dtype=np.int64)
-        rows[...] = rounded_to(rows + places * min(_STEPS, count) // count * _STEP, dtype)
+        positions: NDArray[np.int64] = np.arange(count, dtype=np.int64)
+        rows[...] = rounded_to(rows + positions * min(_STEPS, count) // count * _STEP, dtype)
     elif chosen == "tied":
         rows[...] = rows[..., np.arange(count) % min(_TIED, count)]
     elif chosen == "equal":
         rows[...] = rows[..., :1].copy()
+
+
+_OF_CONTEXT = ("tokens", "width")
+_LONG_OF_CONTEXT = {"tokens": 3, "width": 2}
+"""Which axes of the context vector are long, with weights."""
+
+_ALIKE = 15
+"""Of a hundred draws, how many have as many tokens as features: weights then fit along either."""
+
+_NUMBERS_OF_CONTEXT = {"coarse": 6, "full_width": 3, "large": 1}
+_SHARPNESS_OF_STATE = {1: 2, 2: 3, 4: 2, 8: 1}
+"""Classes of numbers, and factors of the decoder's state, with weights."""
+
+_SCALED = 40
+_SCALES = (1.0, 0.5, 0.25, 0.1, 2.0, -0.5)
+"""Of a hundred draws, how many state a scale, and which."""
+
+_FACTOR, _ITS_SCALE = 2.0**8, 2.0**-16
+"""Factor of large states, so that products of them exceed float16; and their scale."""
+
+CONTEXT_WORDS = frozenset(("full_width", "large", ALIKE, "negative_scale", MEMORY_ORDER))
+
+
+def draw_context(words: Words, limits: Limits) -> Drawn:
+    """Draw a case of the context vector."""
+    stream = words.of("extents")
+    lengths = draw_axes(stream, _OF_CONTEXT, _LONG_OF_CONTEXT, limits)
+    square = stream.percent(_ALIKE) and limits.extents.keys().isdisjoint(_OF_CONTEXT)
+    if square:
+        lengths = dict.fromkeys(lengths, min(lengths.values()))
+    extents = as_stated(lengths, limits)
+    if square:
+        extents = dict.fromkeys(extents, min(extents.values()))
+    tokens, width = (extents[axis] for axis in _OF_CONTEXT)
+    stream = words.of("numbers")
+    kind, sharpness = stream.weighted(_NUMBERS_OF_CONTEXT), stream.weighted(_SHARPNESS_OF_STATE)
+    kind = kind if limits.allow(kind) and (kind != "large" or limits.allow("scale")) else "coarse"
+    inputs = {
+        name: coarse_or_wide(words.varied(name), shape, limits.dtype, is_wide=kind == "full_width")
+        for name, shape in (("encoder_states", (tokens, width)), ("decoder_state", (width,)))
+    }
+    inputs["decoder_state"] *= sharpness
+    alike = make_alike(words, inputs, ("encoder_states", "decoder_state"), limits)
+    stream = words.of("scale")
+    stated, scale = stream.percent(_SCALED), stream.one_of(_SCALES)
+    scale = abs(scale) if not limits.allow("negative_scale") else scale
+    attributes = {"scale": scale} if stated and limits.allow("scale") else {}
+    if kind == "large":
+        inputs = {name: array * _FACTOR for name, array in inputs.items()}
+        attributes = {"scale": _ITS_SCALE}
+    negative = ("negative_scale",) if attributes.get("scale", 0.0) < 0 else ()
+    return laid_out(
+        words,
+        limits,
+        "context_vector",
+        inputs,
+        features=those({kind: kind != "coarse", "scale": bool(attributes)}),
+        behind=(*negative, *alike),
+        clauses=("raw_scores", f"scale.{'explicit' if attributes else 'default'}", "softmax", "context"),
+        attributes=attributes,
+        extents=extents,
+    )

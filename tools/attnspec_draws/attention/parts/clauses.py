@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_draws.generators.drawn import those
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -53,7 +55,7 @@ def clauses_of_forward(
         "sinks.logsumexp": "sinks" in inputs,
         "logsumexp.fully_masked_row": dead and "sinks" not in inputs,
     }
-    return ("scores", "softmax.keys", "output", "logsumexp", *(clause for clause, uses in used.items() if uses))
+    return ("scores", "softmax.keys", "output", "logsumexp", *those(used))
 
 
 def clauses_of_backward(
@@ -80,7 +82,7 @@ def clauses_of_backward(
         "sinks": "sinks" in inputs,
         "grad_sinks": "sinks" in inputs,
     }
-    return ("grad_query", "grad_key", "grad_value", *(clause for clause, uses in used.items() if uses))
+    return ("grad_query", "grad_key", "grad_value", *those(used))
 
 
 def _of_both(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], keys: Attendance) -> dict[str, bool]:

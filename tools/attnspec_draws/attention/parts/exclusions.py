@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_draws.generators import coarse, whole_numbers
+from attnspec_draws.generators.words import coarse, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
 
 _BELOW = -(2.0**14)
 """A finite number that hides a key in effect, and that every dtype holds with its logit."""
@@ -96,15 +97,15 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
     """Draw which keys a mask leaves; rows without any key are rare, and may be left out."""
     drawn = whole_numbers(words.of("seen"), shape, 0, 99)
     kind = stream.weighted(_SEEN)
-    place = np.arange(shape[-1])
+    index = np.arange(shape[-1])
     if kind == "tiles":
         tile = stream.one_of(_BLOCK)
-        seen = np.broadcast_to(place // tile % 2 == stream.below(2), shape).copy()
+        seen = np.broadcast_to(index // tile % 2 == stream.below(2), shape).copy()
     elif kind == "blocks":
         seen = _in_blocks(words, shape, tuple(map(stream.one_of, _BLOCKS)))
     elif kind in ("first", "last"):
         lengths = whole_numbers(words.of("first"), (*shape[:-1], 1), 1, max(shape[-1], 1))
-        seen = place < lengths if kind == "first" else place >= shape[-1] - lengths
+        seen = index < lengths if kind == "first" else index >= shape[-1] - lengths
     else:
         seen = drawn < _SHARES[kind]
     if stream.percent(_WITH_DEAD_ROWS) and limits.allow("fully_masked_row"):
@@ -113,7 +114,7 @@ def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) 
     if kind == "last":
         return seen
     rows = np.arange(math.prod(shape[:-1])).reshape((*shape[:-1], 1))
-    return seen | (place == (3 * rows + 1) % max(shape[-1], 1))
+    return seen | (index == (3 * rows + 1) % max(shape[-1], 1))
 
 
 def _in_blocks(words: Words, shape: tuple[int, ...], block: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -158,12 +159,9 @@ def draw_lengths(words: Words, extents: Extents, limits: Limits) -> Iterator[tup
         if limits.has(name, drawn=given in (name, "both")):
             least = 0 if may_be_none else min(1, extent)
             lengths = whole_numbers(words.of(name), (extents.batch,), least, extent)
-            yield (
-                name,
-                _coinciding(words.of(f"{name} coincide"), lengths)
-                if _may_coincide(extents, extent, limits)
-                else lengths,
-            )
+            if _may_coincide(extents, extent, limits):
+                lengths = _coinciding(words.of(f"{name} coincide"), lengths)
+            yield name, lengths
 
 
 def _may_coincide(extents: Extents, tokens: int, limits: Limits) -> bool:

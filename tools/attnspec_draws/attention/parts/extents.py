@@ -1,4 +1,4 @@
-"""How long the axes of a drawn case are: short ones for the most part, and one or two long ones."""
+"""Lengths of the axes of attention: drawn ones, short for the most part, and those of a user's shapes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attnspec_draws.generators import Limits, Stream
+    from collections.abc import Mapping
+
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream
+
 
 SHORT = 8
 """Longest axis that is short: mistakes that depend on no tile show there."""
@@ -104,12 +108,8 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
         "batch": stream.between(1, 3),
         "shared": stream.between(1, 3),
         "group": stream.weighted(_GROUPS),
-        "queries": stream.between(1, SHORT),
-        "keys": stream.between(1, SHORT),
-        "width": stream.between(1, SHORT),
-        "value_width": stream.between(1, SHORT),
-        "past": stream.between(1, SHORT),
     }
+    lengths |= {axis: stream.between(1, SHORT) for axis in ("queries", "keys", "width", "value_width", "past")}
     has_past = with_past and stream.percent(_PAST)
     _lengthen(stream, limits, lengths)
     _make_special(stream, lengths)
@@ -125,7 +125,7 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
     lengths |= stated
     _leave_out(limits, lengths)
     extents = _within(Extents(**{**lengths, **stated}), limits, elements)
-    # Of what is larger, rows are sampled where that is asked for.
+    # Of what is larger, rows are sampled where that is requested.
     if not limits.rows:
         limits.check_size(extents.largest)
     return extents
@@ -151,11 +151,7 @@ def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
 
 def _make_special(stream: Stream, lengths: dict[str, int]) -> None:
     """Make queries one, and heads as wide as they usually are, more often than chance would."""
-    one_query, usual, same_widths = (
-        stream.percent(_ONE_QUERY),
-        stream.percent(_USUAL_WIDTH),
-        stream.percent(_SAME_WIDTHS),
-    )
+    one_query, usual, same_widths = map(stream.percent, (_ONE_QUERY, _USUAL_WIDTH, _SAME_WIDTHS))
     width = stream.one_of(_USUAL_WIDTHS)
     if one_query:
         lengths["queries"] = 1
@@ -195,9 +191,7 @@ def _leave_out(limits: Limits, lengths: dict[str, int]) -> None:
         if not limits.allow(feature):
             leading = next((axis for axis in axes if axis in limits.extents), axes[0])
             lengths |= dict.fromkeys(axes, max(lengths[leading], 1))
-    if not limits.allow("past_key", "past_value"):
-        lengths["past"] = 0
-    if not limits.allow("unequal_lengths"):
+    if not limits.allow("past_key", "past_value") or not limits.allow("unequal_lengths"):
         lengths["past"] = 0
 
 
@@ -229,3 +223,66 @@ def _within(extents: Extents, limits: Limits, elements: int) -> Extents:
             shorter = {"width": shorter[axis], "value_width": shorter[axis]}
         extents = replace(extents, **{name: length for name, length in shorter.items() if name not in stated})
     return extents
+
+
+_RANK = 4
+_FEW = 2
+_AT_SHAPES = ("scaled_dot_product_attention", "scaled_dot_product_attention_backward", "merge_states")
+"""The operations that are judged at the shapes of a user."""
+
+
+def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+    """Return axis to length, as the case generator calls its axes, from the shape of every required input.
+
+    `ValueError`, whose message is a clause of a sentence, where the shapes do not fit or the operation is not drawn so.
+    """
+    if operation not in _AT_SHAPES:
+        raise ValueError(f"cases of {operation} are not drawn at given shapes; those of {', '.join(_AT_SHAPES)} are")
+    if operation == "merge_states":
+        batch, heads, queries, width = _of_rank_4("output_a", shapes)
+        return {"batch": batch, "heads": heads, "queries": queries, "width": width}
+    batch, heads, queries, width = _of_rank_4("query", shapes)
+    of_keys, shared, keys, of_key = _of_rank_4("key", shapes)
+    *beside, value_width = _of_rank_4("value", shapes)
+    if (of_keys, of_key) != (batch, width) or beside != [batch, shared, keys]:
+        raise ValueError("query, key and value do not belong together: their batch entries, heads or tokens differ")
+    if not shared or heads % shared:
+        raise ValueError(f"{heads} query heads are no multiple of {shared} key heads")
+    past = shapes["past_key"][2] if len(shapes.get("past_key", ())) == _RANK else 0
+    return {
+        "batch": batch,
+        "shared": shared,
+        "group": heads // shared,
+        "queries": queries,
+        "keys": keys,
+        "width": width,
+        "value_width": value_width,
+        "past": past,
+    }
+
+
+def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+    """Return the shapes of the same call with one batch entry, and at most two key heads of two query heads each.
+
+    `ValueError` where the shapes do not fit each other.
+    """
+    extents = extents_of(operation, shapes)
+    if operation == "merge_states":
+        return {name: (min(shape[0], 1), min(shape[1], _FEW), *shape[2:]) for name, shape in shapes.items()}
+    shared, group = min(extents["shared"], _FEW), min(extents["group"], _FEW)
+    # The axis of heads has as many as there are query heads in the tensors of queries, and key heads in the others.
+    heads = {extents["shared"]: shared}
+    of_queries = {"query", "grad_output", "output", "logsumexp", "grad_logsumexp"}
+    return {
+        name: (min(shape[0], 1), shared * group if name in of_queries else heads[shape[1]], *shape[2:])
+        for name, shape in shapes.items()
+    }
+
+
+def _of_rank_4(name: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int, int, int]:
+    shape = shapes.get(name)
+    if shape is None:
+        raise ValueError(f"the shape of {name} is missing")
+    if len(shape) != _RANK:
+        raise ValueError(f"{name} has {len(shape)} axes, and not batch entries, heads, tokens and features")
+    return shape[0], shape[1], shape[2], shape[3]

@@ -1,23 +1,28 @@
-"""Drawn cases of attention at real sizes: inputs that are generated where they are read, and rows that are sampled."""
+"""Attention at real sizes: inputs generated where they are read, sampled rows, and parts for trivial answers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from attnspec.cases import Inputs
 from attnspec.cases.generator import BELL, Generated, Rise
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec_draws.generators import Drawn, Words
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.trivial_answers import Part
+from attnspec_draws.generators.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from attnspec.cases import Case
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Stream
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream
+
 
 _BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
 """Fields of numbers as fine as a sum of four fields can be: 16 bits make 17 digits, the others those of their dtype."""
@@ -57,30 +62,54 @@ _MOST_FEATURES = 128
 """Features of a sampled row: those of a wider one are drawn, for its tolerance takes as long as it has features."""
 
 _MOST_HEADS = 256
-"""Heads, over all batch entries, whose last row is held against values."""
+"""Heads, over all batch entries, whose last row is compared with values."""
 
 _PLACING = ("is_causal", "window")
-_REACHING = ("scale", "softcap")
+_OF_SCORES = ("scale", "softcap")
+
+
+class _Large(NamedTuple):
+    """Large case, without its generated inputs."""
+
+    extents: Extents
+    given: Mapping[str, NDArray[Any]]
+    attributes: Mapping[str, Any]
+
+    def positions(self, entry: int, queries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where some queries of a batch entry stand among the keys."""
+        if self.attributes.get("causal_alignment") != "bottom_right":
+            return queries
+        keys = self.given["key_lengths"][entry] if "key_lengths" in self.given else self.extents.keys
+        counted = self.given["query_lengths"][entry] if "query_lengths" in self.given else self.extents.queries
+        return queries + (keys - counted)
+
+    def attended(self, entry: int, queries: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which keys some queries of a batch entry may attend to (N, K)."""
+        placing = {name: self.attributes[name] for name in _PLACING if name in self.attributes}
+        lengths = {name: self.given[name][[entry]] for name in ("key_lengths",) if name in self.given}
+        positions = self.positions(entry, queries)
+        shape = (1, 1, queries.size, self.extents.keys)
+        attendable = attendance(shape, 0, lengths, places=positions, **placing).attendable[0, 0].copy()
+        if "query_lengths" in self.given:
+            attendable[queries >= self.given["query_lengths"][entry]] = False
+        return attendable
 
 
 def draw_large(
-    words: Words,
-    extents: Extents,
-    limits: Limits,
-    given: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
+    words: Words, extents: Extents, limits: Limits, given: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
 ) -> Drawn:
-    """Draw the numbers of a case that is too large to be held whole, and the rows of it that are held.
+    """Draw the numbers of a case that is too large to be stored whole, and the rows of it that are stored.
 
     `given` holds lengths, sinks and slopes.
     """
     generated, chosen = _generated(words, extents, limits)
     inputs = Inputs(given, generated)
     sampling = Words(f"{words.seed}/{limits.sample}", words.variant) if limits.sample else words
-    rows = _rows(sampling.varied("rows"), extents, given, attributes, limits.rows)
+    case = _Large(extents, given, attributes)
+    rows = _rows(sampling.varied("rows"), case, limits.rows)
     width = extents.value_width
     features = _features(sampling.varied("features"), width)
-    expected = _expected(inputs, attributes, extents, rows, features)
+    expected = _expected(case, generated, rows, features)
     flat: NDArray[np.int64] = np.asarray(np.ravel_multi_index(tuple(rows.T), extents.over_keys[:3]), dtype=np.int64)
     elements: NDArray[np.int64] = flat[:, np.newaxis] * width + features
     return Drawn(
@@ -89,10 +118,7 @@ def draw_large(
         features=(*given, *attributes, *(() if chosen == "plain" else (chosen,))),
         extents=extents.as_limits(),
         clauses=(),
-        sample={
-            "output": elements.reshape(-1),
-            "logsumexp": flat,
-        },
+        sample={"output": elements.reshape(-1), "logsumexp": flat},
         thinned={"output": (*extents.over_keys[:3], width), "logsumexp": extents.over_keys[:3]},
         expected=expected,
     )
@@ -125,19 +151,13 @@ def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str
     return generated, chosen
 
 
-def _rows(
-    stream: Stream,
-    extents: Extents,
-    given: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    count: int,
-) -> NDArray[np.int64]:
+def _rows(stream: Stream, case: _Large, count: int) -> NDArray[np.int64]:
     """Draw rows (N, 3) of batch entry, head and query, in rising order, that may attend to some key.
 
     The last one of each head is among them: an unfinished answer is wrong there, be it in one head alone.
     """
-    batch, heads, queries, _ = extents.over_keys
-    counted: list[int] = given["query_lengths"].tolist() if "query_lengths" in given else [queries] * batch
+    batch, heads, queries, _ = case.extents.over_keys
+    counted: list[int] = case.given["query_lengths"].tolist() if "query_lengths" in case.given else [queries] * batch
     wanted = [(entry, head, counted[entry] - 1) for entry in range(batch) for head in range(heads)][:_MOST_HEADS]
     for _ in range(count):
         entry, head = stream.below(batch), stream.below(heads)
@@ -145,7 +165,7 @@ def _rows(
     attended = [
         row
         for row in sorted(set(wanted))
-        if row[2] >= 0 and _attended(extents, given, attributes, row[0], np.array([row[2]], dtype=np.int64)).any()
+        if row[2] >= 0 and case.attended(row[0], np.array([row[2]], dtype=np.int64)).any()
     ]
     return np.array(attended, dtype=np.int64).reshape(-1, 3)
 
@@ -173,74 +193,86 @@ def _query(stream: Stream, queries: int) -> int:
     return stream.below(queries)
 
 
-def _attended(
-    extents: Extents,
-    given: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    entry: int,
-    queries: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Return which keys some queries of a batch entry may attend to (N, K)."""
-    placing = {name: attributes[name] for name in _PLACING if name in attributes}
-    lengths = {name: given[name][[entry]] for name in ("key_lengths",) if name in given}
-    places = _places(extents, given, attributes, entry, queries)
-    shape = (1, 1, queries.size, extents.keys)
-    attendable = attendance(shape, 0, lengths, places=places, **placing).attendable[0, 0].copy()
-    if "query_lengths" in given:
-        attendable[queries >= given["query_lengths"][entry]] = False
-    return attendable
-
-
-def _places(
-    extents: Extents,
-    given: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    entry: int,
-    queries: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return where some queries of a batch entry stand among the keys."""
-    if attributes.get("causal_alignment") != "bottom_right":
-        return queries
-    keys = given["key_lengths"][entry] if "key_lengths" in given else extents.keys
-    counted = given["query_lengths"][entry] if "query_lengths" in given else extents.queries
-    return queries + (keys - counted)
-
-
 def _expected(
-    inputs: Inputs,
-    attributes: Mapping[str, Any],
-    extents: Extents,
-    rows: NDArray[np.int64],
-    features: NDArray[np.int64],
+    case: _Large, generated: Mapping[str, Generated], rows: NDArray[np.int64], features: NDArray[np.int64]
 ) -> dict[str, NDArray[Any]]:
     """Return the expected values of the sampled rows, some features of the output and the logarithm: head by head."""
     from attnspec_reference import scaled_dot_product_attention
 
+    extents, given = case.extents, case.given
     outputs, logarithms = np.empty((len(rows), features.size)), np.empty(len(rows))
-    reaching = {name: attributes[name] for name in _REACHING if name in attributes}
+    of_scores = {name: case.attributes[name] for name in _OF_SCORES if name in case.attributes}
     for entry, head in np.unique(rows[:, :2], axis=0).tolist():
         chosen = (rows[:, 0] == entry) & (rows[:, 1] == head)
         queries = rows[chosen, 2]
         shared = entry * extents.shared + head // extents.group
-        tokens = slice(shared * extents.keys, (shared + 1) * extents.keys)
+        first_key = shared * extents.keys
         first = (entry * extents.heads + head) * extents.queries
-        query = np.concatenate([inputs.generated["query"].rows(first + row, first + row + 1) for row in queries])
-        key, value = (inputs.generated[name].rows(tokens.start, tokens.stop) for name in ("key", "value"))
-        attended = _attended(extents, inputs.given, attributes, entry, queries)
+        query = np.concatenate([generated["query"].rows(first + row, first + row + 1) for row in queries])
+        key, value = (generated[name].rows(first_key, first_key + extents.keys) for name in ("key", "value"))
+        attended = case.attended(entry, queries)
         # Distances are those of the whole case, which the reference cannot know of some rows: they come as a mask.
         bias = np.zeros(attended.shape)
-        if "alibi_slopes" in inputs.given:
-            places = _places(extents, inputs.given, attributes, entry, queries)
-            distance = np.abs(places[:, np.newaxis] - np.arange(extents.keys))
-            bias = -inputs.given["alibi_slopes"][head] * distance
-        of_head = {"sinks": inputs.given["sinks"][[head]]} if "sinks" in inputs.given else {}
+        if "alibi_slopes" in given:
+            distance = np.abs(case.positions(entry, queries)[:, np.newaxis] - np.arange(extents.keys))
+            bias = -given["alibi_slopes"][head] * distance
+        of_head = {"sinks": given["sinks"][[head]]} if "sinks" in given else {}
+        query, key, value = (array[np.newaxis, np.newaxis] for array in (query, key, value))
         found = scaled_dot_product_attention(
-            query[np.newaxis, np.newaxis],
-            key[np.newaxis, np.newaxis],
-            value[np.newaxis, np.newaxis],
-            np.where(attended, bias, -np.inf),
-            **of_head,
-            **reaching,
+            query, key, value, np.where(attended, bias, -np.inf), **of_head, **of_scores
         )
         outputs[chosen], logarithms[chosen] = found.output[0, 0][:, features], found.logsumexp[0, 0]
     return {"output": outputs.reshape(-1), "logsumexp": logarithms}
+
+
+_SHARED, _GROUP = 2, 2
+"""Key heads, and query heads of each: fewer show nothing of whose keys are whose, more take longer."""
+
+_MOST_SCORES = 2**22
+"""Scores of one head, at most: every trivial answer computes them anew, in float64."""
+
+
+def part_of(case: Case) -> Part | None:
+    """Return the part of a large case that trivial answers are given for; None where even that would take too long."""
+    if not {"query", "key", "value"} <= case.generated.keys() or "past_key" in case.inputs:
+        return None
+    query, key = case.generated["query"], case.generated["key"]
+    batch, heads, queries, _ = query.shape
+    _, shared, keys, _ = key.shape
+    if queries * keys > _MOST_SCORES or not batch * shared:
+        return None
+    group = heads // shared
+    sampled = np.unravel_index(case.sample["output"], case.thinned["output"])
+    entry = int(sampled[0][0]) if sampled[0].size else 0
+    of_keys = np.arange(min(shared, _SHARED))
+    of_queries = (of_keys[:, np.newaxis] * group + np.arange(min(group, _GROUP))).reshape(-1)
+    inputs = {name: case.inputs[name] for name in case.inputs if name not in case.generated}
+    inputs = {
+        name: array[[entry]] if name.endswith("_lengths") else array[of_queries] for name, array in inputs.items()
+    }
+    inputs |= {
+        name: _heads_of(case, name, entry, of_queries if name == "query" else of_keys)
+        for name in ("query", "key", "value")
+    }
+    head_of = {head: index for index, head in enumerate(of_queries.tolist())}
+    positions: dict[str, Any] = {}
+    elements: dict[str, Any] = {}
+    for name, flat in case.sample.items():
+        shape = case.thinned[name]
+        at = np.unravel_index(flat, shape)
+        within = np.flatnonzero((at[0] == entry) & np.isin(at[1], of_queries))
+        heads_there = np.array([head_of[head] for head in at[1][within].tolist()], dtype=np.int64)
+        others = [axis[within] for axis in at[2:]]
+        positions[name] = within
+        elements[name] = np.ravel_multi_index(
+            (np.zeros_like(heads_there), heads_there, *others), (1, of_queries.size, *shape[2:])
+        )
+    return Part(inputs, dict(case.attributes), positions, elements)
+
+
+def _heads_of(case: Case, name: str, entry: int, heads: Any) -> Any:
+    """Return some heads of an input (1, heads, tokens, features)."""
+    made = case.generated[name]
+    _, many, tokens, _ = made.shape
+    first = [(entry * many + head) * tokens for head in heads.tolist()]
+    return np.stack([made.rows(start, start + tokens) for start in first])[np.newaxis]

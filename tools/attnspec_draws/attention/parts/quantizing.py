@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import RUN_DTYPE, numpy_dtype
-from attnspec_draws.generators import whole_numbers
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""
@@ -35,7 +37,7 @@ _EXPONENTS = (3, 4, 5, 6)
 """Numbers are multiplied by 2 to the power of one of these, and become whole."""
 
 _RAISED = {"float8_e4m3fn": (0, 0, 2, -9), "float8_e5m2": (0, 0, 9, -16), "int8": (0,)}
-"""Then by 2 to the power of one of these: some reach the end of the format, or lie below its least normal number."""
+"""Then by 2 to the power of one of these: some come to the end of the format, or lie below its least normal number."""
 
 _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
 """Unit of a scale, with weights: the tensor, each key head, or each key head of each batch entry."""
@@ -44,7 +46,7 @@ _OF_SCALES = {"one": 4, "heads": 3, "entries": 3}
 def quantize(
     words: Words, extents: Extents, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any], limits: Limits
 ) -> tuple[str, ...]:
-    """Quantize queries, keys or values to few bits with scales, in place; for most draws nothing.
+    """Quantize queries, keys or values to few bits with scales, in `inputs`; for most draws nothing.
 
     Returns the features. All numbers must be finite.
     """
@@ -57,7 +59,8 @@ def quantize(
         return ()
     if not is_mixed:
         formats = dict.fromkeys(formats, formats["key"])
-    formats = _allowed({name: formats[name] for name in given} if given else _chosen(which, formats), limits)
+    names = given or (formats if which == "all" else which.split("_and_"))
+    formats = _allowed({name: formats[name] for name in names}, limits)
     for name, dtype in formats.items():
         _round(words, name, dtype, extents, inputs, limits)
     if "query" in formats:
@@ -79,12 +82,7 @@ def clauses_of_quantized(inputs: Mapping[str, NDArray[Any]], attributes: Mapping
         "order": bool(added or attributes.get("softcap")),
         "past": "past_key" in inputs,
     }
-    return ("quantized.numbers", *(f"quantized.{clause}" for clause, uses in used.items() if uses))
-
-
-def _chosen(which: str, formats: Mapping[str, str]) -> dict[str, str]:
-    names = formats if which == "all" else which.split("_and_")
-    return {name: formats[name] for name in names}
+    return ("quantized.numbers", *(f"quantized.{clause}" for clause in those(used)))
 
 
 def _allowed(formats: dict[str, str], limits: Limits) -> dict[str, str]:
@@ -92,11 +90,8 @@ def _allowed(formats: dict[str, str], limits: Limits) -> dict[str, str]:
     offered = [dtype for dtype in _FORMATS if limits.allow(dtype)]
     if not offered:
         return {}
-    kept = {
-        name: dtype if dtype in offered else offered[0]
-        for name, dtype in formats.items()
-        if limits.allow(f"{name}_scale")
-    }
+    names = [name for name in formats if limits.allow(f"{name}_scale")]
+    kept = {name: formats[name] if formats[name] in offered else offered[0] for name in names}
     if limits.allow("mixed_quantization"):
         return kept
     return dict.fromkeys(kept, kept["key"]) if len(kept) == len(("query", "key", "value")) else {}
@@ -135,8 +130,4 @@ def _features(formats: Mapping[str, str], inputs: Mapping[str, NDArray[Any]]) ->
         "scale_per_head": any(scale.ndim and scale.shape[-1] != 1 for scale in scales),
         "scale_per_batch_entry": any(scale.ndim > 1 and len(scale) != 1 for scale in scales),
     }
-    return (
-        *dict.fromkeys(formats.values()),
-        *(f"{name}_scale" for name in formats),
-        *(name for name, holds in named.items() if holds),
-    )
+    return (*dict.fromkeys(formats.values()), *(f"{name}_scale" for name in formats), *those(named))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_draws.generators import HOLDING, whole_numbers
+from attnspec_draws.generators.special_numbers import NOT_FINITE
+from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from attnspec.families.attention.steps.attendance import Attendance
     from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators import Limits, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
 EXCLUDED, ATTENDED, SCORES = "excluded_nonfinite", "attended_nan", "infinite_scores"
 PADDED, MASKED, OF_GRADIENT = "padded_nonfinite", "nan_in_mask", "nan_in_gradient"
@@ -38,11 +40,11 @@ def spoil(
 ) -> tuple[str, ...]:
     """Put NaN or infinity into keys and values that no query may attend, or, rarely, NaN into one that some may.
 
-    Changes `inputs` in place and returns the features; for most draws nothing.
+    Changes `inputs` itself and returns the features; for most draws nothing.
     """
     stream = words.of("spoilt")
     excluded, attended = stream.percent(_WHERE_NONE_MAY_LOOK), stream.percent(_WHERE_SOME_MAY)
-    number, spoilt = stream.one_of(HOLDING), stream.weighted({"key": 1, "value": 2, "both": 2})
+    number, spoilt = stream.one_of(NOT_FINITE), stream.weighted({"key": 1, "value": 2, "both": 2})
     names = ("key", "value") if spoilt == "both" else (spoilt,)
     if excluded and limits.allow(EXCLUDED):
         grouped = (extents.batch, extents.shared, extents.group * extents.queries, extents.columns)
@@ -85,7 +87,7 @@ def spoil_padding(
 ) -> tuple[str, ...]:
     """Put NaN or infinity into rows, in inputs `names`, of queries that do not count; or do nothing."""
     stream = words.of("spoilt padding")
-    spoils, number = stream.percent(_IN_PADDING), stream.one_of(HOLDING)
+    spoils, number = stream.percent(_IN_PADDING), stream.one_of(NOT_FINITE)
     if not spoils or keys.padding is None or not keys.padding.any() or not limits.allow(PADDED):
         return ()
     for name in names:
@@ -101,11 +103,11 @@ def spoil_mask(words: Words, inputs: dict[str, NDArray[Any]], keys: Attendance, 
     if not stream.percent(_IN_MASK) or mask is None or mask.dtype == np.bool_ or not limits.allow(MASKED):
         return ()
     attended = keys.attendable if keys.padding is None else keys.attendable | keys.padding[..., np.newaxis]
-    places = np.flatnonzero(_at_all(attended, mask.shape))
-    if not places.size:
+    indices = np.flatnonzero(_at_all(attended, mask.shape))
+    if not indices.size:
         return ()
     inputs["mask"] = mask.copy()
-    inputs["mask"].flat[places[stream.below(places.size)]] = np.nan
+    inputs["mask"].flat[indices[stream.below(indices.size)]] = np.nan
     return (MASKED,)
 
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators import coarse, full_width, whole_numbers
+from attnspec_draws.generators.words import coarse, full_width, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
+
 
 Tokens = dict[str, "NDArray[Any]"]
 
@@ -84,7 +86,7 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
 
 
 def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:
-    """Let all batch entries begin with the same keys and values, which engines hold once; for most draws nothing."""
+    """Let all batch entries begin with the same keys and values, which engines store once; for most draws nothing."""
     stream = words.of("prefix")
     if "key_lengths" not in tokens or not stream.percent(_PREFIXED) or not limits.allow(PREFIX):
         return ()
@@ -97,95 +99,104 @@ def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...
     return (PREFIX,)
 
 
-def _peaked(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
-    tokens["query"] *= _PEAK / 4
+def _and_past(tokens: Tokens, name: str) -> list[str]:
+    """Return the names of keys or values, past ones too where there are any."""
+    return [each for each in (name, f"past_{name}") if each in tokens]
+
+
+def _multiply(tokens: Tokens, name: str, factor: float) -> None:
+    for each in _and_past(tokens, name):
+        tokens[each] *= factor
 
 
 def _large(tokens: Tokens, _stream: Stream, dtype: str) -> None:
-    tokens["query"] *= _PEAK / 4
-    for name in ("key", "past_key"):
-        if name in tokens:
-            tokens[name] *= _FAR[dtype]
+    _multiply(tokens, "query", _PEAK / 4)
+    _multiply(tokens, "key", _FAR[dtype])
 
 
 def _rising(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Let scores rise or fall with the index of the key, so that the largest one lies at one end."""
     past = tokens["past_key"].shape[2] if "past_key" in tokens else 0
     keys = past + tokens["key"].shape[2]
-    places = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
-    steps = np.floor_divide(places, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
-    if tokens["key"].shape[3] == 0:
-        return
-    tokens["query"][..., 0] = 1.0
-    tokens["key"][..., 0] = steps[past:]
-    if past:
-        tokens["past_key"][..., 0] = steps[:past]
+    positions = np.arange(keys, dtype=np.int64) * min(_STEPS, keys)
+    steps = np.floor_divide(positions, max(keys, 1)) * (_STEP if stream.percent(_UPWARDS) else -_STEP)
+    if tokens["key"].shape[3]:
+        tokens["query"][..., 0] = 1.0
+        tokens["key"][..., 0] = steps[past:]
+        if past:
+            tokens["past_key"][..., 0] = steps[:past]
 
 
 def _tied(tokens: Tokens, stream: Stream, _dtype: str) -> None:
     """Make every key one of three."""
-    for name in ("key", "past_key"):
-        if name in tokens and tokens[name].shape[2]:
-            places = whole_numbers(stream, (tokens[name].shape[2],), 0, min(2, tokens[name].shape[2] - 1))
-            tokens[name] = tokens[name][:, :, places]
+    for name in _and_past(tokens, "key"):
+        keys = tokens[name].shape[2]
+        if keys:
+            tokens[name] = tokens[name][:, :, whole_numbers(stream, (keys,), 0, min(2, keys - 1))]
 
 
 def _equal(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
     """Make all keys of a head the same."""
     first = tokens["key"][:, :, :1]
-    for name in ("key", "past_key"):
-        if name in tokens and first.shape[2]:
-            tokens[name] = np.broadcast_to(first, tokens[name].shape).copy()
+    for name in _and_past(tokens, "key") if first.shape[2] else ():
+        tokens[name] = np.broadcast_to(first, tokens[name].shape).copy()
 
 
 def _nearly_tied(tokens: Tokens, stream: Stream, dtype: str) -> None:
     """Let keys of a head differ in their last digits alone."""
     first = tokens["key"][:, :, :1]
-    for name in ("key", "past_key"):
-        if name in tokens and first.shape[2]:
-            apart = whole_numbers(stream, tokens[name].shape, -4, 4) * 2.0**-9
-            tokens[name] = rounded_to(first + apart, dtype)
-
-
-def _uniform(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
-    tokens["query"][...] = 0.0
+    for name in _and_past(tokens, "key") if first.shape[2] else ():
+        apart = whole_numbers(stream, tokens[name].shape, -4, 4) * 2.0**-9
+        tokens[name] = rounded_to(first + apart, dtype)
 
 
 def _cancelling(tokens: Tokens, stream: Stream, dtype: str) -> None:
     """Set values far above and far below 0 in turns, so that little is left of their mean."""
-    places = stream.between(1, 3)
-    for name in ("value", "past_value"):
-        if name in tokens:
-            turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), places)
-            signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
-            tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
-
-
-def _tiny(tokens: Tokens, _stream: Stream, dtype: str) -> None:
-    for name in ("value", "past_value"):
-        if name in tokens:
-            tokens[name] *= _TINY[dtype]
+    run = stream.between(1, 3)
+    for name in _and_past(tokens, "value"):
+        turns = np.floor_divide(np.arange(tokens[name].shape[2], dtype=np.int64), run)
+        signs = np.where(np.equal(turns % 2, 0), _APART, -_APART)
+        tokens[name] = rounded_to(tokens[name] + signs[:, np.newaxis], dtype)
 
 
 def _far_below(tokens: Tokens, _stream: Stream, _dtype: str) -> None:
     """Let every score lie far below zero, or far above it for a negative scale."""
-    if tokens["key"].shape[3] == 0:
-        return
-    tokens["query"][..., 0] = 1.0
-    for name in ("key", "past_key"):
-        if name in tokens:
+    if tokens["key"].shape[3]:
+        tokens["query"][..., 0] = 1.0
+        for name in _and_past(tokens, "key"):
             tokens[name][..., 0] = FAR_BELOW
 
 
 _CHANGES: Mapping[str, Callable[[Tokens, Stream, str], None]] = {
-    "peaked": _peaked,
+    "peaked": lambda tokens, _stream, _dtype: _multiply(tokens, "query", _PEAK / 4),
     "large": _large,
     "rising": _rising,
     "tied": _tied,
     "nearly_tied": _nearly_tied,
     "equal": _equal,
-    "uniform": _uniform,
+    "uniform": lambda tokens, _stream, _dtype: tokens["query"].fill(0.0),
     "cancelling": _cancelling,
-    "tiny": _tiny,
+    "tiny": lambda tokens, _stream, dtype: _multiply(tokens, "value", _TINY[dtype]),
     "far_below": _far_below,
 }
+"""Class of numbers to the change that makes them of plain ones."""
+
+HEAVY = "heavy"
+
+_HEAVY = 5
+"""Of a hundred draws, in how many values are heavy."""
+
+_OFF, _SIZE = 4.0, 2.0**13
+"""Coarse numbers lie between 2 and 6 then, and all of them between 16384 and 49152: four come to more than 65504."""
+
+
+def make_heavy(
+    words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str], limits: Limits, *, may_be: bool = True
+) -> tuple[str, ...]:
+    """Make the values in inputs `names` heavy, and return the feature; for most draws nothing."""
+    if not words.of(HEAVY).percent(_HEAVY) or not may_be or not limits.allow(HEAVY):
+        return ()
+    for name in names:
+        if name in inputs:
+            inputs[name] = rounded_to(inputs[name] + _OFF, limits.dtype) * _SIZE
+    return (HEAVY,)

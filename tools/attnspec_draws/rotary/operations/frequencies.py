@@ -1,19 +1,23 @@
-"""Drawn cases of rotary frequencies: every scaling, with all that it uses and with what it does not."""
+"""Case generator of rotary frequencies: every scaling, with all that it uses and with what it does not."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from attnspec_draws.generators import Drawn, as_stated, lengthened, whole_numbers
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.refusing import Misfit
+from attnspec_draws.generators.words import whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
+
 
 _SHORT = 12
-_LONG = {"pairs": 1}
 
 _SCALINGS = {
     None: 2,
@@ -79,13 +83,13 @@ _OTHERS = {
 _NEAR = 1 / 64
 """How near an end of the range of yarn may come to a whole number: on which side of it rounding falls is chance."""
 
-_HELD = frozenset(("theta", "beta_fast", "beta_slow"))
+_UNCHANGED = frozenset(("theta", "beta_fast", "beta_slow"))
 """Arguments not changed alone under yarn, for the range that comes of it may be none."""
 
 
 def draw_frequencies(words: Words, limits: Limits) -> Drawn:
     """Draw a case of rotary frequencies."""
-    extents = _extents(words.of("extents"), limits)
+    extents = as_stated(draw_axes(words.of("extents"), ("pairs",), {"pairs": 1}, limits, short=_SHORT), limits)
     pairs = extents["pairs"]
     values = _values(words, pairs)
     scaling = words.of("scaling").weighted(_SCALINGS)
@@ -101,7 +105,7 @@ def draw_frequencies(words: Words, limits: Limits) -> Drawn:
         extents=extents,
         clauses=tuple(f"rotary_frequencies.{clause}" for clause in _clauses(attributes)),
         needed=dict.fromkeys(_refused_without(attributes.get("scaling")), "rotary_frequencies.rejects.parameters"),
-        held=_HELD if attributes.get("scaling") == "yarn" else frozenset(),
+        unchanged=_UNCHANGED if attributes.get("scaling") == "yarn" else frozenset(),
     )
 
 
@@ -109,11 +113,6 @@ def _refused_without(scaling: str | None) -> tuple[str, ...]:
     """Return what it is refused to leave away; models of longrope derive the factor from their longest text."""
     needed = _NEEDED.get(scaling, ())
     return tuple(name for name in needed if name != "factor") if scaling == "longrope" else needed
-
-
-def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = lengthened(stream, {"pairs": stream.between(1, _SHORT)}, _LONG, limits)
-    return as_stated(lengths, limits, lambda found: found["pairs"])
 
 
 def _values(words: Words, pairs: int) -> dict[str, Any]:
@@ -124,7 +123,10 @@ def _values(words: Words, pairs: int) -> dict[str, Any]:
         "factor": stream.weighted(_FACTORS),
         "original_length": stream.weighted(_LENGTHS),
     }
-    values["sequence_length"] = _text(stream, values["original_length"])
+    original, relation = values["original_length"], stream.weighted(_TEXTS)
+    further = stream.between(2, _TIMES_LONGER * original)
+    lengths = {None: None, "half": original // 2, "equal": original, "next": original + 1}
+    values["sequence_length"] = lengths.get(relation, original + further)
     low = stream.weighted(_LOW)
     values |= {"low_frequency_factor": low, "high_frequency_factor": low + stream.weighted(_ABOVE_LOW)}
     values["proportion"] = stream.between(0, _EIGHTHS) / _EIGHTHS
@@ -139,13 +141,6 @@ def _values(words: Words, pairs: int) -> dict[str, Any]:
     for name in ("short_factors", "long_factors"):
         values[name] = (whole_numbers(words.of(name), (pairs,), 8, 32) / 8).tolist()
     return values
-
-
-def _text(stream: Stream, original: int) -> int | None:
-    """Draw how long the text at hand is."""
-    relation, further = stream.weighted(_TEXTS), stream.between(2, _TIMES_LONGER * original)
-    lengths = {None: None, "half": original // 2, "equal": original, "next": original + 1}
-    return lengths.get(relation, original + further)
 
 
 def _attributes(words: Words, scaling: str | None, values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
@@ -200,3 +195,35 @@ def _clauses(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     used = {*_NEEDED.get(scaling, ()), *_USED.get(scaling, ()), "scaling", "theta"}
     parameters = () if used.issuperset(attributes) else ("parameters",)
     return (*of_scaling, "theta", f"attention_factor.{factor}", *parameters)
+
+
+_UNKNOWN_SCALINGS = ("", "YARN", "ntk", "su")
+"""Names of a scaling elsewhere, and names of none."""
+
+
+def _misfit(argument: str, reason: str, values: Callable[[Any], Sequence[Any]]) -> Misfit:
+    """Return what an argument that is stated is refused as, made of its value."""
+    return Misfit(
+        argument,
+        f"rotary_frequencies.rejects.{reason}",
+        lambda drawn: values(drawn.attributes[argument]) if argument in drawn.attributes else (),
+    )
+
+
+def _high_factors(drawn: Drawn) -> list[float]:
+    low = drawn.attributes.get("low_frequency_factor")
+    return [] if low is None or "high_frequency_factor" not in drawn.attributes else [low, low / 2]
+
+
+MISFITS_OF_FREQUENCIES = (
+    _misfit("width", "width", lambda width: [width + 1, width - 1, 0, -width]),
+    # It is refused where none is stated, too.
+    Misfit("scaling", "rotary_frequencies.rejects.scaling", lambda _: _UNKNOWN_SCALINGS),
+    *(_misfit(name, "range", lambda value: [0.0, -value]) for name in ("theta", "factor")),
+    Misfit("high_frequency_factor", "rotary_frequencies.rejects.range", _high_factors),
+    _misfit("proportion", "range", lambda _: [-0.125, 1.125]),
+    *(
+        _misfit(name, "factor_lists", lambda factors: [[*factors, factors[-1]], factors[:-1]])
+        for name in ("short_factors", "long_factors")
+    ),
+)

@@ -1,35 +1,30 @@
-"""Drawn cases of applying rotary positions: both pairings, features that are left alone, tables of any numbers."""
+"""Case generator of applying rotary positions: both pairings, features that are left alone, tables of any numbers."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.rotary.pairing import paired_features
-from attnspec_draws.generators import (
-    HOLDING,
-    Drawn,
-    as_stated,
-    coarse,
-    draw_memory_order,
-    full_width,
-    lengthened,
-    make_alike,
-    share_memory,
-    spoil_one,
-    whole_numbers,
-)
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import laid_out, share_memory
+from attnspec_draws.generators.refusing import Misfit
+from attnspec_draws.generators.special_numbers import NOT_FINITE, make_alike, spoil_one
+from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Stream, Words
 
-_SHORT = 6
 _AXES = ("batch", "heads", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}
 """Which axes are long, with weights."""
@@ -58,6 +53,11 @@ _PAIRINGS = {"": 2, "half": 4, "interleaved": 5}
 _TABLES = {"coarse": 5, "full_width": 3, "quarter_turns": 2}
 """Numbers of the tables, with weights: the page does not ask that they are a cosine and a sine."""
 
+_UNKNOWN_PAIRINGS = ("", "HALF", "halves", "neox")
+"""Names of a pairing elsewhere, and names of none: refused whether one is stated or not."""
+
+MISFIT_OF_ROTATION = Misfit("pairing", "apply_rotary.rejects.pairing", lambda _: _UNKNOWN_PAIRINGS)
+
 _TURNS = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 """Cosine and sine of right angles."""
 
@@ -79,20 +79,21 @@ def draw_rotation(words: Words, limits: Limits) -> Drawn:
     layouts, in_memory = share_memory(words, inputs, ("cos", "sin"), limits)
     is_plain = not (alike or spoilt or stands or in_memory)
     heavy = is_plain and _make_heavy(words, inputs, extents, pairing if stated else "half", limits)
-    memory_order = layouts or draw_memory_order(words, inputs, limits)
-    features = {kind: kind != "coarse", PARTIAL: extents["untouched"] > 0, "pairing": stated, NONFINITE: spoilt}
-    features |= {STANDING: stands, HEAVY: heavy}
-    features["presentation"] = bool(memory_order)
-    clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": extents["untouched"] > 0}
-    clauses[f"pairing.{pairing if stated else 'default'}"] = True
-    clauses |= {"nonfinite": spoilt, "memory_layout": bool(memory_order)}
-    return Drawn(
-        inputs=inputs,
+    is_partial = extents["untouched"] > 0
+    features = {kind: kind != "coarse", PARTIAL: is_partial, "pairing": stated, NONFINITE: spoilt}
+    clauses = {"tokens": True, "rotation": True, "shape": True, "untouched": is_partial}
+    clauses |= {f"pairing.{pairing if stated else 'default'}": True, "nonfinite": spoilt}
+    return laid_out(
+        words,
+        limits,
+        "apply_rotary",
+        inputs,
+        features=those({**features, STANDING: stands, HEAVY: heavy}),
+        behind=(*alike, *in_memory),
+        clauses=those(clauses),
+        memory_order=layouts,
         attributes={"pairing": pairing} if stated else {},
-        features=(*(name for name, holds in features.items() if holds), *alike, *in_memory),
         extents=extents,
-        clauses=tuple(f"apply_rotary.{name}" for name, holds in clauses.items() if holds),
-        memory_order=memory_order,
     )
 
 
@@ -100,7 +101,7 @@ def _stand(words: Words, inputs: dict[str, NDArray[np.float64]], limits: Limits)
     """Turn some tokens by no angle, or none; return whether any stands, and whether one holds a non-finite number."""
     stream = words.of("standing")
     standing = whole_numbers(words.of("standing tokens"), inputs["cos"].shape[:2], 0, 99) < _STAND
-    stands, spoils, number = stream.percent(_STANDING), stream.percent(_SPOILT), stream.one_of(HOLDING)
+    stands, spoils, number = stream.percent(_STANDING), stream.percent(_SPOILT), stream.one_of(NOT_FINITE)
     head, feature = (stream.below(inputs["x"].shape[axis]) for axis in (1, 3))
     if not stands or not standing.any() or not limits.allow(STANDING):
         return False, False
@@ -139,15 +140,10 @@ def _make_heavy(
 
 
 def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = {axis: stream.between(1, _SHORT) for axis in (*_AXES, "untouched")}
-    lengths = lengthened(stream, lengths, _LONG, limits)
+    lengths = draw_axes(stream, (*_AXES, "untouched"), _LONG, limits)
     if not stream.percent(_PARTIAL) or not limits.allow(PARTIAL) or limits.elements < _FEWEST_PARTIAL:
         lengths["untouched"] = 0
-    return as_stated(lengths, limits, _elements)
-
-
-def _elements(lengths: Mapping[str, int]) -> int:
-    return lengths["batch"] * lengths["heads"] * lengths["tokens"] * _width(lengths)
+    return as_stated(lengths, limits, lambda found: math.prod(found[axis] for axis in _AXES[:3]) * _width(found))
 
 
 def _width(lengths: Mapping[str, int]) -> int:
@@ -161,9 +157,10 @@ def _numbers(words: Words, extents: Mapping[str, int], kind: str, limits: Limits
         "cos": (batch, tokens, pairs),
         "sin": (batch, tokens, pairs),
     }
-    if kind == "full_width":
-        return {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
-    inputs = {name: coarse(words.varied(name), shape) for name, shape in shapes.items()}
+    is_wide = kind == "full_width"
+    inputs = {
+        name: coarse_or_wide(words.varied(name), shape, limits.dtype, is_wide=is_wide) for name, shape in shapes.items()
+    }
     if kind == "quarter_turns":
         turns = _TURNS[whole_numbers(words.varied("turns"), shapes["cos"], 0, 3)]
         inputs |= {"cos": turns[..., 0].copy(), "sin": turns[..., 1].copy()}

@@ -1,4 +1,4 @@
-"""Drawn cases of rotary tables: positions in any order, near and far, and frequencies of any size from 0 to 1."""
+"""Case generator of rotary tables: positions in any order, near and far, and frequencies of any size from 0 to 1."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators import Drawn, as_stated, draw_memory_order, full_width, lengthened, whole_numbers
+from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.memory import laid_out
+from attnspec_draws.generators.words import full_width, whole_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from attnspec_draws.generators import Limits, Stream, Words
+    from attnspec_draws.generators.drawn import Drawn
+    from attnspec_draws.generators.limits import Limits
+    from attnspec_draws.generators.words import Words
 
-_SHORT = 6
 _AXES = ("batch", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "batch": 1}
 """Which axes are long, with weights."""
 
 _POSITIONS = {"counted": 3, "shifted": 4, "any": 6, "backwards": 2, "repeated": 1}
 _FARTHEST = {15: 3, 300: 4, 5000: 3, 131071: 2}
-"""How positions follow one another, and how far they reach, with weights."""
+"""How positions follow one another, and the farthest, with weights."""
 
 _ALIKE = 30
 """Of a hundred draws, how many have the same positions in every entry of the batch."""
@@ -41,7 +45,7 @@ _FACTORS = (0.5, 1.0, 1.25, 1.1386, 2.0, 0.0, -0.5)
 
 def draw_tables(words: Words, limits: Limits) -> Drawn:
     """Draw a case of rotary tables."""
-    extents = _extents(words.of("extents"), limits)
+    extents = as_stated(draw_axes(words.of("extents"), _AXES, _LONG, limits), limits)
     stream = words.of("factor")
     factor = stream.percent(_WITH_FACTOR) and limits.allow("attention_factor")
     stated = {"attention_factor": stream.one_of(_FACTORS)} if factor else {}
@@ -55,28 +59,18 @@ def draw_tables(words: Words, limits: Limits) -> Drawn:
         "position_ids": positions,
         "inverse_frequencies": _frequencies(words, extents["pairs"], kind, limits),
     }
-    memory_order = draw_memory_order(words, inputs, limits)
-    features = {
-        "full_width": kind != "halving",
-        "attention_factor": factor,
-        TURNED: turned,
-        "presentation": bool(memory_order),
-    }
+    features = {"full_width": kind != "halving", "attention_factor": factor, TURNED: turned}
     clauses = {"positions": True, "batch": extents["batch"] > 1, "precision.phases": True, "cosine": True, "sine": True}
-    clauses |= {"attention_factor": True, "shape": True, "memory_layout": bool(memory_order)}
-    return Drawn(
-        inputs=inputs,
+    return laid_out(
+        words,
+        limits,
+        "rotary_tables",
+        inputs,
+        features=those(features),
+        clauses=(*those(clauses), "attention_factor", "shape"),
         attributes=stated,
-        features=tuple(name for name, holds in features.items() if holds),
         extents=extents,
-        clauses=tuple(f"rotary_tables.{name}" for name, holds in clauses.items() if holds),
-        memory_order=memory_order,
     )
-
-
-def _extents(stream: Stream, limits: Limits) -> dict[str, int]:
-    lengths = lengthened(stream, {axis: stream.between(1, _SHORT) for axis in _AXES}, _LONG, limits)
-    return as_stated(lengths, limits, lambda found: found["batch"] * found["tokens"] * found["pairs"])
 
 
 def _positions(words: Words, batch: int, tokens: int) -> NDArray[np.int64]:

@@ -1,0 +1,153 @@
+"""Trivial answers of rotary positions: applying them, their frequencies and their tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attnspec.contract.dtypes import rounded_to
+from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from attnspec_draws.generators.trivial_answers import Answer, Answered
+
+_ROTATED = Forms("apply_rotary", ("output",))
+_FREQUENCIES = Forms("rotary_frequencies", ("inverse_frequencies",))
+_WITH_FACTOR = Forms("rotary_frequencies", ("inverse_frequencies", "attention_factor"))
+_TABLES = Forms("rotary_tables", ("cos", "sin"))
+_BATCH, _TOKENS = 0, 1
+
+
+def _with_other_pairs(call: Answered) -> Outputs:
+    is_interleaved = call.attributes.get("pairing") == "interleaved"
+    return _ROTATED.answer(call, pairing="half" if is_interleaved else "interleaved")
+
+
+def _turned_as(axis: int, *, first: bool) -> Answer:
+    """Return the trivial answer that takes the tables of the first one along an axis, or of the one before."""
+
+    def answer(call: Answered) -> Outputs:
+        before: NDArray[np.int64] = np.arange(call.inputs["cos"].shape[axis], dtype=np.int64) - 1
+        taken = np.zeros_like(before) if first else before
+        return _ROTATED.answer(call, **{name: call.inputs[name].take(taken, axis=axis) for name in _TABLES.outputs})
+
+    return answer
+
+
+def _first_feature_first(call: Answered) -> Outputs:
+    """Turn first features, and second ones with what the first have become."""
+    half = call.attributes.get("pairing") != "interleaved"
+    x, right, pairs = call.inputs["x"], call.right["output"].copy(), call.inputs["cos"].shape[-1]
+    firsts, seconds = (
+        (slice(pairs), slice(pairs, 2 * pairs)) if half else (slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2))
+    )
+    cos, sin = (call.inputs[name][:, np.newaxis] for name in _TABLES.outputs)
+    with np.errstate(all="ignore"):
+        right[..., seconds] = sin * right[..., firsts] + cos * x[..., seconds]
+    return {"output": right}
+
+
+def _of_odd_powers(call: Answered) -> Outputs:
+    """Take the powers of i instead of 2i, so that the last pair turns as the middle one should."""
+    pairs = call.right["inverse_frequencies"].size
+    base = float(call.attributes.get("theta", 10000.0))
+    return {"inverse_frequencies": call.right["inverse_frequencies"] * base ** (np.arange(pairs) / (2 * pairs))}
+
+
+def _counted(call: Answered, first: NDArray[np.int64] | int) -> Outputs:
+    """Count the positions on from the first one."""
+    positions = call.inputs["position_ids"]
+    counted = first + np.arange(positions.shape[1], dtype=np.int64)
+    return _TABLES.answer(call, position_ids=np.zeros_like(positions) + counted)
+
+
+def _of_first_entry(call: Answered) -> Outputs:
+    positions = call.inputs["position_ids"]
+    return _TABLES.answer(call, position_ids=np.zeros_like(positions) + positions[:1])
+
+
+def _factor(call: Answered) -> float:
+    return float(call.attributes.get("attention_factor", 1.0))
+
+
+def _factor_times(power: int) -> Answer:
+    def answer(call: Answered) -> Outputs:
+        plain = _TABLES.answer(call, attention_factor=None)
+        return {name: plain[name] * _factor(call) ** power for name in _TABLES.outputs}
+
+    return answer
+
+
+def _with_coarse_phases(call: Answered) -> Outputs:
+    phases = call.inputs["position_ids"][:, :, np.newaxis] * call.inputs["inverse_frequencies"]
+    rounded = rounded_to(phases, "bfloat16")
+    return {"cos": _factor(call) * np.cos(rounded), "sin": _factor(call) * np.sin(rounded)}
+
+
+TRIVIAL_ROTARY = {
+    "apply_rotary": _ROTATED.listed(
+        "the output of the call before",
+        ("unchanged", "its input, not turned at all", lambda call: {"output": call.inputs["x"]}),
+        ("other_pairs", "the pairs of the other pairing", _with_other_pairs),
+        (
+            "other_way",
+            "pairs that are turned the other way",
+            lambda call: _ROTATED.answer(call, sin=-call.inputs["sin"]),
+        ),
+        (
+            "exchanged",
+            "cosine and sine exchanged",
+            lambda call: _ROTATED.answer(call, cos=call.inputs["sin"], sin=call.inputs["cos"]),
+        ),
+        ("in_place", "second features that are turned with the turned first ones", _first_feature_first),
+        ("first_token", "every token turned as the first one", _turned_as(_TOKENS, first=True)),
+        ("token_before", "every token turned as the one before it", _turned_as(_TOKENS, first=False)),
+        ("first_entry", "every batch entry turned as the first one", _turned_as(_BATCH, first=True)),
+        ("heads_moved", "the output of the head before", _ROTATED.moved(1)),
+        ("batch_moved", "the output of the batch entry before", _ROTATED.moved(0)),
+        ("half_precision", "pairs that were turned in float16", _ROTATED.half_precision, PRECISE),
+    ),
+    "rotary_frequencies": _WITH_FACTOR.listed(
+        "the frequencies of the call before",
+        ("unscaled", "frequencies and a factor without any scaling", _WITH_FACTOR.changed(scaling=None)),
+        (
+            "linear",
+            "frequencies that are all divided by the factor",
+            lambda call: _WITH_FACTOR.answer(call, scaling=None if call.attributes.get("factor") is None else "linear"),
+        ),
+        ("usual_base", "powers of 10000, whatever the base", _WITH_FACTOR.changed(theta=None)),
+        ("short", "what holds for texts as long as those in training", _WITH_FACTOR.changed(sequence_length=None)),
+        ("half_powers", "powers that fall half as fast", _of_odd_powers),
+        ("pairs_moved", "the frequency of the pair before", _FREQUENCIES.moved(0)),
+        ("no_attention_factor", "an attention factor of 1", lambda _: {"attention_factor": np.ones((), np.float64)}),
+    ),
+    "rotary_tables": _TABLES.listed(
+        "the tables of the call before",
+        ("exchanged", "cosine and sine exchanged", lambda call: {"cos": call.right["sin"], "sin": call.right["cos"]}),
+        ("other_way", "sines of the other sign", lambda call: {"sin": -call.right["sin"]}),
+        ("counted", "tables for the positions 0, 1, 2, ...", lambda call: _counted(call, 0)),
+        (
+            "counted_on",
+            "tables for positions that are counted on from the first one",
+            lambda call: _counted(call, call.inputs["position_ids"][:, :1]),
+        ),
+        ("first_entry", "tables of the first batch entry for all", _of_first_entry),
+        (
+            "next_position",
+            "tables for the position behind",
+            lambda call: _TABLES.answer(call, position_ids=call.inputs["position_ids"] + 1),
+        ),
+        (
+            "byte",
+            "tables for positions below 256",
+            lambda call: _TABLES.answer(call, position_ids=call.inputs["position_ids"] % 256),
+        ),
+        ("no_factor", "tables without the attention factor", _factor_times(0)),
+        ("factor_twice", "tables that are multiplied by the attention factor twice", _factor_times(2)),
+        ("coarse_phases", "cosines and sines of phases in bfloat16", _with_coarse_phases, PRECISE),
+    ),
+}
+"""Operation to its trivial answers, cheapest first."""
