@@ -55,8 +55,8 @@ def strangers_page(index: Index) -> str:
 
 def _row(name: str, batch: Batch | None, strangers: Sequence[Stranger]) -> tuple[str, ...]:
     groups = (
-        [stranger for stranger in strangers if not stranger.is_right and stranger.in_reach],
-        [stranger for stranger in strangers if not stranger.is_right and not stranger.in_reach],
+        [stranger for stranger in strangers if not stranger.is_right and stranger.shown_by_small_cases],
+        [stranger for stranger in strangers if not stranger.is_right and not stranger.shown_by_small_cases],
         [stranger for stranger in strangers if stranger.is_right],
     )
     cells = [name, str(batch.cases or _WITHOUT_SCORE) if batch else ""]
