@@ -16,8 +16,7 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import grade
 from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec_authoring.proof.matrix import Kind, Matrix, Trial
-from attnspec_authoring.proof.right_answers import RightAnswers
-from attnspec_authoring.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
+from attnspec_authoring.proof.subjects import RightAnswers, implementation_of, kind_of, remembers, subject_of, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
