@@ -1,7 +1,7 @@
 """What `make bench` runs: everything that is measured in time and memory, as ratios to yardsticks of the same run.
 
 ``python tools/benchmarks/bench.py [--runs N] [--only WORD] [--write]`` prints the figures; ``--write`` keeps them in
-``spec/studies``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``. With ``--only``, other
+``spec/studies``: ``bench.md`` and ``bench.json``. With ``--only``, other
 figures stay as they were kept.
 """
 
@@ -11,15 +11,13 @@ import argparse
 import json
 import sys
 
-from ratios import EVERY, Measured, measured_from, plot
+from ratios import EVERY, Measured, measured_from
 from study import STUDIES, Study, environment, publish, table
 
 ABOUT = """
 Each figure is the median of ratios: what is measured and its yardstick took turns in one process of measuring, so that
 a busy machine was busy for both. *From* and *to* are the least and the greatest ratio of a run. Draws are made,
 expected, toleranced and graded; nobody answers them, so that all of it is this project's own time.
-
-![All figures](bench.svg)
 """
 
 KEPT = STUDIES / "bench.json"
@@ -46,7 +44,6 @@ def main() -> None:
     if asked.write:
         document = {"environment": environment(), "figures": [figure.as_json() for figure in figures]}
         KEPT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        plot(figures, STUDIES / "bench.svg")
 
 
 def _kept() -> dict[tuple[str, int | None], Measured]:

@@ -2,8 +2,8 @@
 
 ``python tools/benchmarks/house.py`` prints each figure beside that of the review, that of commit 84ed001b, its ceiling
 and its goal, which stand in ``house_bounds.toml``. ``--json`` prints the figures and what they were counted from;
-``--root DIR`` counts another checkout; ``--write`` writes ``spec/studies/house.md``. ``house_running.py`` measures what
-runs. Only tracked files count, as they lie in the folder.
+``--root DIR`` counts another checkout; ``--write`` writes ``spec/studies/house.md``. ``counting/running.py`` measures
+what runs. Only tracked files count, as they lie in the folder.
 
 A *shipped* package is a folder with ``__init__.py`` that ``only-include`` of the wheel names in pyproject.toml; a
 *validating* one is a shipped one under ``tools/``. A *room* is a folder with ``__init__.py``, a *module* any other file
@@ -25,8 +25,8 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import house_running
-from house_modules import Module, between, circles, floors, imports
+from counting import running
+from counting.modules import Module, between, circles, floors, imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -289,8 +289,8 @@ def counted(root: Path) -> tuple[dict[str, int], dict[str, list[str]]]:
         **functions(validating),
         "option_places": len(places),
         **of_imports,
-        **house_running.loaded_by_gate(root, checkout.shipped),
-        **house_running.one_case(root, checkout.shipped, checkout.validating),
+        **running.loaded_by_gate(root, checkout.shipped),
+        **running.one_case(root, checkout.shipped, checkout.validating),
     }
     return figures, {**largest, **found, "places that spell out options": places}
 

@@ -1,7 +1,7 @@
 """Take pictures of the HTML report and of the console: ``python tools/screenshots FOLDER``.
 
-Needs playwright and a Chromium; ``--chromium`` says where it is. `light.png`, `failure.png` and `phone.png` in this
-folder were made so, for the README.
+Needs playwright and a Chromium; ``--chromium`` says where it is. `failure.png` in this folder was made so, for the
+README, and reduced to a palette of 256 colours, which halves it.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from backward_draws import Draw
     from numpy.typing import NDArray
+
+    from gradients.draws import Draw
 
     Gradients = dict[str, NDArray[Any]]
 

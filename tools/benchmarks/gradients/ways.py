@@ -13,8 +13,9 @@ import numpy as np
 from attnspec.contract.dtypes import HALF_PRECISION, numpy_dtype
 
 if TYPE_CHECKING:
-    from backward_draws import Draw
     from numpy.typing import NDArray
+
+    from gradients.draws import Draw
 
 WRONG = ("scale off by 1 %", "delta dropped", "last tile dropped", "slope of the cap missing")
 """What a way may get wrong."""
