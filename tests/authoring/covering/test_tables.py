@@ -11,7 +11,7 @@ import pytest
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec_authoring.covering.construction import completed
-from attnspec_authoring.covering.effects import idle_features
+from attnspec_authoring.covering.seeds import idle_features
 from attnspec_authoring.recipes.attention import pairs
 from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 

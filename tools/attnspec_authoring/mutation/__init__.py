@@ -4,8 +4,7 @@
 mutant as any implementation is validated, and reports those that no golden case tells from the original.
 """
 
-from attnspec_authoring.mutation.equivalents import Equivalents, read_equivalents
-from attnspec_authoring.mutation.mutants import Mutant, all_mutants, mutants_of
+from attnspec_authoring.mutation.mutants import Equivalents, Mutant, all_mutants, mutants_of, read_equivalents
 from attnspec_authoring.mutation.trials import Examiner, Outcome, try_mutant, try_mutants
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from attnspec_authoring.mutation.equivalents import LISTED, read_equivalents
-from attnspec_authoring.mutation.mutants import all_mutants
+from attnspec_authoring.mutation.mutants import LISTED, all_mutants, read_equivalents
 from attnspec_authoring.mutation.trials import try_mutants
 from attnspec_authoring.rotation import is_due
 

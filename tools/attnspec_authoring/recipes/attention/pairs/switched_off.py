@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_authoring.covering.effects import Call
+    from attnspec_authoring.covering.seeds import Call
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 _OF_SCORES = ("entries of query", "entries of key", "past_key")
