@@ -48,7 +48,7 @@ def test_the_files_are_small(name):
 
 
 def test_many_numbers_use_every_bit_of_their_dtype():
-    """Numbers that are exact in a narrower dtype do not tell who rounds them to it."""
+    """Numbers that are exact in a narrower dtype do not show who rounds them to it."""
     by_narrower = {"float64": "float32", "float32": "float16", "float16": "bfloat16"}
     for dtype, narrower in by_narrower.items():
         offered = [case for cases in CASES.values() for case in cases if dtype in case.dtypes]

@@ -116,7 +116,7 @@ def test_bits_stand_for_cases_in_the_order_of_their_ids(few):
         (["--judged", "/nowhere", "--matrix"], "only --golden and --processes go with it"),
     ],
 )
-def test_what_cannot_be_judged_is_told_in_a_sentence(arguments, words, capsys):
+def test_what_cannot_be_judged_is_reported_in_a_sentence(arguments, words, capsys):
     assert main(["mistakes", *arguments]) == 2
     assert words in capsys.readouterr().err
 

@@ -47,12 +47,12 @@ def test_every_name_exists(known):
     ("version", "expected"),
     [("2.13.0", True), ("2.13.0+cpu", True), ("2.14", True), ("2.12.9", False), (None, False), ("nightly", False)],
 )
-def test_a_version_is_held_against_the_first(defect, version, expected):
+def test_a_version_is_compared_with_the_first(defect, version, expected):
     assert defect().is_in("torch", version) is expected
 
 
 @pytest.mark.parametrize(("version", "expected"), [("2.14.0", True), ("2.14.1", False), ("2.9", False)])
-def test_a_version_is_held_against_the_last(defect, version, expected):
+def test_a_version_is_compared_with_the_last(defect, version, expected):
     assert defect(last_version="2.14.0").is_in("torch", version) is expected
 
 
@@ -77,7 +77,7 @@ def test_what_is_not_its_doing_is_not_excused(defect, result, cases, changes, of
     assert not defect(**of_the_defect).excuses(result(**changes), cases[entry["case"]])
 
 
-def test_a_damaged_file_is_told_from_a_good_one(tmp_path):
+def test_a_damaged_file_is_distinguished_from_a_good_one(tmp_path):
     document = json.loads(KNOWN_DEFECTS.read_text("utf-8"))
     path = tmp_path / "known_defects.json"
     path.write_text(json.dumps(document | {"defects": [{"id": "Without Evidence"}]}), "utf-8")
@@ -103,7 +103,7 @@ def test_everything_else_that_is_wrong_is_a_failure(outcome, result, defect, cas
     assert [(failure.implementation, failure.result) for failure in findings.failures] == [("torch", wrong)]
 
 
-def test_a_defect_that_no_longer_shows_is_told_for_each_implementation(outcome, result, defect, cases):
+def test_a_defect_that_no_longer_shows_is_reported_for_each_implementation(outcome, result, defect, cases):
     passes = result(status="pass")
     outcomes = [outcome(passes), outcome(passes, name="jax"), outcome(passes, name="onnx")]
     findings = judge(outcomes, [defect()], cases)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from attnspec.contract.conventions import resolve
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.lookup import family_of
 from attnspec_authoring.covering.construction import completed
-from attnspec_authoring.covering.table import Row
+from attnspec_authoring.covering.table import Call, Row
 from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.covering.table import Table
     from attnspec_authoring.recipes.authoring import AuthoredCase
-
-Call: TypeAlias = "tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]"
-"""Inputs and attributes."""
 
 MANY: Mapping[str, float] = {"float64": 100.0, "float32": 20.0}
 """Dtype to how many tolerances lie between a case and the case without one of its features.

@@ -1,9 +1,13 @@
-"""A table of cases: its factors, which rows may be, and how a row becomes a case."""
+"""A table of cases: its factors, its rows, which rows may be, and how a row becomes a case.
+
+Rows are kept as text, a line a row, its levels in the order of the factors, its seed at the end. They are kept and not
+made anew, because their numbers are in the ids of cases: a row never moves.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from attnspec.base.errors import RecipeError
 
@@ -11,8 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from attnspec_authoring.covering.construction import Factors
     from attnspec_authoring.recipes.authoring import AuthoredCase
+
+
+_SEED = "drawn_with"
+"""Heading of the last column."""
+
+Call: TypeAlias = "tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]"
+"""Inputs and attributes."""
+
+
+class Row(NamedTuple):
+    """Row of a table, factor to level, and the first seed of its case's numbers with which every feature shows."""
+
+    levels: Mapping[str, str]
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -40,17 +60,6 @@ class Table:
     def cases(self) -> tuple[AuthoredCase, ...]:
         """Return the case of every row that is kept."""
         return tuple(self.case(number, row) for number, row in enumerate(self.rows()))
-
-
-_SEED = "drawn_with"
-"""Heading of the last column."""
-
-
-class Row(NamedTuple):
-    """Row of a table, factor to level, and the first seed of its case's numbers with which every feature shows."""
-
-    levels: Mapping[str, str]
-    seed: int
 
 
 def read_rows(path: Path, factors: Factors) -> tuple[Row, ...]:

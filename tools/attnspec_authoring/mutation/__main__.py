@@ -24,7 +24,7 @@ def main() -> int:
     for heading, entries in (
         ("No golden case notices these. Add one, or list them with the reason why none can:", unlisted),
         (f"These are in {LISTED.name}, but a case fails them. Take them out:", killed),
-        (f"These are in {LISTED.name}, but the reference has no such place. Take them out:", gone),
+        (f"These are in {LISTED.name}, but the reference has no such code. Take them out:", gone),
     ):
         if entries:
             print(heading, *(f"  {entry}" for entry in entries), sep="\n")  # noqa: T201

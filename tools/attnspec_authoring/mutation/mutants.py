@@ -107,7 +107,7 @@ def _spliced(source: str, node: ast.expr | ast.stmt, text: str) -> str:
 
 
 Equivalents: TypeAlias = Mapping[str, str]
-"""Mutant to the reason why no case can tell it from the reference."""
+"""Mutant to the reason why no case can notice it."""
 
 LISTED = Path(__file__).with_name("equivalents.toml")
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from attnspec.cases import FORMAT
 from attnspec.contract.dtypes import ANY
-from attnspec_mistakes.kill_matrix import FORMAT as KILL_MATRIX_FORMAT
-from attnspec_mistakes.kill_matrix import KEPT_IN, case_bits
+from attnspec_mistakes.kill_matrix import FORMAT, KEPT_IN, case_bits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from attnspec_authoring.proof.findings import Findings
 
 
 Kind = Literal["mistake", "control"]
@@ -67,41 +63,6 @@ class Matrix:
         return tuple(trial for trial in self.trials if trial.kind == "control")
 
 
-def matrix_json(matrix: Matrix, findings: Findings) -> dict[str, Any]:
-    """Return the matrix and its findings as a JSON object."""
-    return {
-        "format": FORMAT,
-        "suite": {"version": matrix.suite_version, "digest": matrix.suite_digest, "cases": len(matrix.cases)},
-        "dtypes": list(matrix.dtypes),
-        "seconds": round(matrix.seconds, 3),
-        "sound": findings.is_sound,
-        "trials": [
-            {
-                "id": trial.id,
-                "kind": trial.kind,
-                "operation": trial.operation,
-                "clause": trial.clause,
-                "shows_in": list(trial.shows_in),
-                "targeted_by": list(matrix.targets.get(trial.id, ())),
-                "wrong": {dtype: dict(cases) for dtype, cases in trial.wrong.items()},
-            }
-            for trial in matrix.trials
-        ],
-        "findings": {
-            "surviving": [{"mistake": mistake, "dtype": dtype} for mistake, dtype in findings.surviving],
-            "missed_targets": [{"case": case, "mistake": mistake} for case, mistake in findings.missed_targets],
-            "untargeted": list(findings.untargeted),
-            "failing_controls": [
-                {"control": control, "dtype": dtype, "case": case} for control, dtype, case in findings.failing_controls
-            ],
-            "unexercised_clauses": list(findings.unexercised),
-            "unbroken_clauses": list(findings.unbroken),
-            "redundant_cases": dict(findings.redundant),
-            "unseen_in_half_precision": {mistake: list(dtypes) for mistake, dtypes in findings.unseen.items()},
-        },
-    }
-
-
 def noticed_document(matrix: Matrix) -> dict[str, Any]:
     """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes."""
     cases: dict[str, list[str]] = {}
@@ -113,7 +74,7 @@ def noticed_document(matrix: Matrix) -> dict[str, Any]:
             dtype: case_bits(trial.noticed_by(dtype), cases[trial.operation]) for dtype in KEPT_IN
         }
     return {
-        "format": KILL_MATRIX_FORMAT,
+        "format": FORMAT,
         "operations": {
             operation: {"cases": cases[operation], "noticed": mistakes}
             for operation, mistakes in sorted(noticed.items())

@@ -39,9 +39,9 @@ class Stranger:
     docstring; `clauses` are those that author or two judges say it breaks; `shown_by_small_cases` whether its author
     expected small fixtures to show it (``in_reach`` in ``batch.json``), None for a right one.
 
-    `first` is the outcome of its batch's first score, None where none was kept; `taught` the class of cases that a
-    survivor asked for; `noticed_by` a case of the present suite that fails it, or None; `reason` says why none does, or
-    why one may fail a right one; `left_open` marks a wrong one that the pages leave open by now, so that no case may
+    `first` is the outcome of its batch's first score, None where none was kept; `taught` the class of cases that
+    a survivor called for; `noticed_by` a case of the present suite that fails it, or None; `reason` says why none does,
+    or why one may fail a right one; `left_open` marks a wrong one that the pages leave open by now, so that no case may
     fail it; `needs` is a library beyond NumPy.
     """
 

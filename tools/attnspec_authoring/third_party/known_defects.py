@@ -1,7 +1,7 @@
 """True defects of third-party implementations, committed with their evidence, and the results that they excuse.
 
 A defect excuses the results that it names and no other. Each holds a program that shows it and what that prints, so
-that a test can tell whether the evidence still stands.
+that a test can find out whether the evidence still stands.
 """
 
 from __future__ import annotations
