@@ -165,7 +165,7 @@ def _names() -> set[str]:
 
 
 def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
+    """Measure, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=20, help="how many inputs of each class (20)")
     add_write_option(parser, "backward-tolerance")

@@ -24,24 +24,24 @@ KEPT = STUDIES / "bench.json"
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where that is asked for."""
+    """Measure, print, and keep the figures on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", help="measure what has this word in its name")
     parser.add_argument("--write", action="store_true", help="keep the figures in spec/studies")
-    asked = parser.parse_args()
-    kept = _kept() if asked.only else {}
+    options = parser.parse_args()
+    kept = _kept() if options.only else {}
     figures: list[Measured] = []
     for measurement in EVERY:
-        if asked.only is None or asked.only in measurement.name:
+        if options.only is None or options.only in measurement.name:
             print(f"{measurement.name} ...", file=sys.stderr)  # noqa: T201
-            figures += measurement.measure(asked.runs)
-    if kept and asked.write:
+            figures += measurement.measure(options.runs)
+    if kept and options.write:
         figures = [*(kept | {(figure.name, figure.at): figure for figure in figures}).values()]
     heading = ("what", "at", "times", "from", "to", "yardstick", "yardstick takes")
     rows = [_row(figure) for figure in figures]
-    publish(Study("Benchmarks", ABOUT, table(heading, rows)), STUDIES / "bench.md" if asked.write else None)
-    if asked.write:
+    publish(Study("Benchmarks", ABOUT, table(heading, rows)), STUDIES / "bench.md" if options.write else None)
+    if options.write:
         document = {"environment": environment(), "figures": [figure.as_json() for figure in figures]}
         KEPT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 

@@ -78,7 +78,7 @@ def lines_of(strangers: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> 
     """Return what came of a batch: counts, survivors, right ones that fail, and what could not be validated."""
     wrong = [stranger for stranger in strangers if not stranger.is_right]
     lines = _counts(wrong, outcomes)
-    for small, heading in ((True, "Survivors in reach"), (False, "Survivors out of reach")):
+    for small, heading in ((True, "Survivors that small cases should show"), (False, "Survivors beyond small cases")):
         survivors = [each for each in wrong if each.shown_by_small_cases is small and not outcomes[each.file].cases]
         rows = [(each.file, each.sentence) for each in survivors]
         lines += _section(heading, ("file", "what is wrong"), rows)
@@ -112,7 +112,7 @@ def _counts(wrong: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> list[
 
     operations = sorted({each.operation or "" for each in wrong})
     rows = [row(f"`{name}`", [each for each in wrong if each.operation == name]) for name in operations]
-    heading = ("operation", "in reach", "killed", "share", "by one case alone", "out of reach", "killed of these")
+    heading = ("operation", "for small cases", "killed", "share", "by one case alone", "beyond them", "killed of these")
     return table(heading, [*rows, row("all", wrong)])
 
 

@@ -132,10 +132,10 @@ def hunt(path: Path, limit: float) -> Found | None:
         wrong = [each for each in outcome.others if each.status in _WRONG]
         if wrong:
             seconds = time.perf_counter() - start
-            asked = [recipe.text for recipe in part.recipes]
+            recipes = [recipe.text for recipe in part.recipes]
             small = drawn_of(recipe_from_text(shrunk_failure(task, wrong[0]).recipe))
             keys = small.extents.get("keys", 0) + small.extents.get("past", 0)
-            return Found(name, draws + asked.index(wrong[0].recipe) + 1, seconds, keys)
+            return Found(name, draws + recipes.index(wrong[0].recipe) + 1, seconds, keys)
         draws += len(part.recipes)
         if time.perf_counter() - start > limit:
             break
@@ -178,7 +178,7 @@ FEW = 4
 
 
 def main() -> None:
-    """Draw, print, and write the page where it is asked for."""
+    """Draw, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mistakes", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=60.0)

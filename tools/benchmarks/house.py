@@ -61,7 +61,8 @@ OPTIONS = {
 MANY_OPTIONS = 5
 SHORT_BODY = 3
 SMALL_MODULE = 80
-"""From so many options on a place spells them out; up to so many lines a body is short, below so many a module small.
+"""From so many options on a signature or a call spells them out; up to so many lines a body is short, below so many a
+module is small.
 The three are those of the review."""
 
 SECTIONS = re.compile(r"^(Parameters|Attributes)\n-{3,}$", re.MULTILINE)
@@ -71,7 +72,7 @@ SECTIONS = re.compile(r"^(Parameters|Attributes)\n-{3,}$", re.MULTILINE)
 ABOUT = """
 Counted at commit {commit} of {date} by `python tools/benchmarks/house.py --write`; the program says what each figure
 means. `tools/benchmarks/house_bounds.toml` has the ceilings, which a test holds. The review is the one of 84ed001b that
-asked for a lighter house; an empty field is a figure that it does not give. How the counts were fitted to it:
+wanted a lighter house; an empty field is a figure that it does not give. How the counts were fitted to it:
 
 - 44.6 MB are the tracked files with 4,096 bytes for each folder, as `du -sb` adds them up; without, it was 42.7 MB.
 - 909 functions were named once among all 2,881; among the 1,312 of at most three lines it was 318.
@@ -81,7 +82,7 @@ asked for a lighter house; an empty field is a figure that it does not give. How
 - 15 rooms were drawn rooms, in which a lone module beside the folders is a room too; 51 modules were those without
   `attnspec/__init__.py`, whose one function is among the 247. Changes go from call to call in `attnspec`, in the second
   `validate` of a process; comprehensions and generators are no functions. Of folders there were 10, and 307 changes.
-- 24 places were signatures, calls and classes; a tuple or a dictionary of names is none.
+- 24 spots were signatures, calls and classes; a tuple or a dictionary of names is none.
 """
 
 
@@ -282,17 +283,17 @@ def counted(root: Path) -> tuple[dict[str, int], dict[str, list[str]]]:
     validating = checkout.modules_of(checkout.validating)
     of_rooms, largest = rooms(checkout.modules)
     of_imports, found = drawing(checkout)
-    places = option_places(validating)
+    spots = option_places(validating)
     figures = {
         **files_and_words(checkout),
         **of_rooms,
         **functions(validating),
-        "option_places": len(places),
+        "option_places": len(spots),
         **of_imports,
         **running.loaded_by_gate(root, checkout.shipped),
         **running.one_case(root, checkout.shipped, checkout.validating),
     }
-    return figures, {**largest, **found, "places that spell out options": places}
+    return figures, {**largest, **found, "places that spell out options": spots}
 
 
 def bounds() -> dict[str, dict[str, Any]]:
@@ -328,7 +329,7 @@ def study(figures: Mapping[str, int], sources: Mapping[str, Sequence[str]], comm
 
 
 def main() -> None:
-    """Count, print, and write the page where it is asked for."""
+    """Count, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="count this checkout")
     parser.add_argument("--json", action="store_true", help="print figures and what they were counted from, as JSON")

@@ -149,14 +149,14 @@ def record(run: Run, folder: Path, *, earlier: Path, fields: Mapping[str, str]) 
     """
     kept = folder / run.name
     kept.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as home:
         if run.file:
-            shutil.copy(_implementation(run.file), place)
+            shutil.copy(_implementation(run.file), home)
         if run.reads and (earlier / run.reads).exists():
-            shutil.copy(earlier / run.reads, place)
+            shutil.copy(earlier / run.reads, home)
         ended = subprocess.run(
             [sys.executable, "-m", *run.words],
-            cwd=place,
+            cwd=home,
             env=_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -165,7 +165,7 @@ def record(run: Run, folder: Path, *, earlier: Path, fields: Mapping[str, str]) 
             check=False,
         )
         said = {"exit_status.txt": f"{ended.returncode}\n", "stdout.txt": ended.stdout, "stderr.txt": ended.stderr}
-        written = (Path(place) / name for name in run.writes)
+        written = (Path(home) / name for name in run.writes)
         said |= {path.name: path.read_text(encoding="utf-8") for path in written if path.exists()}
     for name, text in said.items():
         (kept / name).write_text(_kept_text(name, text, fields), encoding="utf-8")

@@ -218,7 +218,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _word_differences(where: str, case: str, before: str, now: str) -> Iterator[Difference]:
-    """Return the words that two texts do not share, place by place."""
+    """Return the words that two texts do not share, word by word."""
     if before == now:
         return
     words, today = before.split(" "), now.split(" ")
@@ -317,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ways[name].add_argument(
             "--only", default=",".join(GROUPS), help=f"some of {', '.join(GROUPS)}, or runs by name"
         )
-    ways["compare"].add_argument("--recorded", type=Path, help="a folder that was recorded, in place of running")
+    ways["compare"].add_argument("--recorded", type=Path, help="a folder that was recorded, instead of running")
     ways["compare"].add_argument("--archive", type=Path, default=ARCHIVE)
     ways["compare"].add_argument("--without-figures", action="store_true")
     for name in ("record", "compare"):

@@ -91,7 +91,7 @@ def between(rooms: Mapping[str, str], graph: Graph) -> Graph:
 
 
 def components(graph: Graph) -> dict[str, frozenset[str]]:
-    """Return for each node all that it reaches and that reach it, itself among them."""
+    """Return for each node the nodes of its circle: those that it leads to and that lead back, itself among them."""
     reached: Graph = {}
     for start in graph:
         seen, ahead = set[str](), [start]

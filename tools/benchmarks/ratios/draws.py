@@ -116,7 +116,7 @@ def _by_length(runs: int) -> list[Measured]:
 
 
 def _judged(runs: int) -> list[Measured]:
-    """Measure what the judge takes at 4 x 16 x 1024 x 64 beside what it judges, through the pipe; starting apart.
+    """Measure what the judge takes at 4 x 16 x 1024 x 64 beside what it judges, through the pipe, without the start.
 
     Zeros come at once, so that their draw takes the judge's own time; what plain attention takes longer is its own.
     """
@@ -152,7 +152,7 @@ def _memory(_runs: int) -> list[Measured]:
             cwd=Path(__file__).resolve().parents[1],
         )
         taken = int(done.stdout) * 1024 / MEGABYTE
-        held = _TENSORS * 4 * length * _WIDTH / MEGABYTE
+        inherent = _TENSORS * 4 * length * _WIDTH / MEGABYTE
         found.append(
             Measured(
                 "peak memory of a large draw by tokens, one head",
@@ -160,7 +160,7 @@ def _memory(_runs: int) -> list[Measured]:
                 "its inputs and its output",
                 "MB",
                 (taken,),
-                (held,),
+                (inherent,),
             )
         )
     return found
