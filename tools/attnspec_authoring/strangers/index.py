@@ -191,9 +191,9 @@ def with_first_score(
 
 
 def _stranger(batch: str, row: Sequence[Any]) -> Stranger:
-    fields: dict[str, Any] = dict(zip(COLUMNS, row[: len(COLUMNS)], strict=True))
-    fields["clauses"] = tuple(fields["clauses"])
-    return Stranger(batch, **fields, **(row[len(COLUMNS)] if len(row) > len(COLUMNS) else {}))
+    rare: dict[str, Any] = row[len(COLUMNS)] if len(row) > len(COLUMNS) else {}
+    fields: dict[str, Any] = dict(zip(COLUMNS, row[: len(COLUMNS)], strict=True)) | rare
+    return Stranger(batch, **fields | {"clauses": tuple(fields["clauses"])})
 
 
 def _scored(stranger: Stranger, cases: Sequence[str]) -> Stranger:
