@@ -50,12 +50,7 @@ SECONDS_ALLOWED = 600
 class Outcome:
     """What came of one implementation.
 
-    Attributes
-    ----------
-    cases
-        Ids of the cases that fail it.
-    problem
-        Why it could not be validated; None where it could.
+    `cases`: ids of the cases that fail it; `problem`: why it could not be validated; None where it could.
     """
 
     cases: tuple[str, ...]

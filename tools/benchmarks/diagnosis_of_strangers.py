@@ -192,14 +192,8 @@ def _in_bfloat16(array: Any) -> Any:
 class Named:
     """What the diagnosis says of one implementation in one setting.
 
-    Attributes
-    ----------
-    clauses
-        The clauses of its first sentence; none where it says none.
-    certainty
-        How sure it is.
-    seconds
-        How long the run and the diagnosis took.
+    `clauses`: the clauses of its first sentence; none where it says none; `certainty`: how sure it is; `seconds`: how
+    long the run and the diagnosis took.
     """
 
     clauses: tuple[str, ...]

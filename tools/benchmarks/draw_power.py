@@ -101,10 +101,7 @@ def _check(case: Case, implementation: Implementation) -> str | None:
 def survivors(batch: str | None) -> list[Path]:
     """Return the wrong implementations that survived when they were scored, of operations of which cases can be drawn.
 
-    Parameters
-    ----------
-    batch
-        The batch, such as ``batch_21``; None for all.
+    `batch`: the batch, such as ``batch_21``; None for all.
     """
     return [
         unpacked(stranger.batch) / stranger.file

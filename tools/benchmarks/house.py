@@ -89,15 +89,7 @@ wanted a lighter house; an empty field is a figure that it does not give. How th
 class Checkout:
     """A checkout of the suite, read once.
 
-    Parameters
-    ----------
-    root
-        Its folder, which git knows.
-
-    Attributes
-    ----------
-    tracked
-        Paths of all tracked files that are there.
+    `root`: its folder, which git knows; `tracked`: paths of all tracked files that are there.
     """
 
     def __init__(self, root: Path) -> None:

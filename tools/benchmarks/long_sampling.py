@@ -48,16 +48,9 @@ share with less than 95 %: there the mistake is found for the borders of tiles, 
 class Found(NamedTuple):
     """What one case says of one mistake.
 
-    Attributes
-    ----------
-    case, mistake
-        Their ids.
-    worst
-        Error / tolerance of the worst sampled element.
-    wrong, of_sample
-        Which share of all rows, and of the sampled ones, it makes wrong.
-    by_chance
-        The share of wrong rows that rows drawn at random would find, were they as many as are sampled.
+    `case`, `mistake`: their ids; `worst`: error / tolerance of the worst sampled element; `wrong`, `of_sample`: which
+    share of all rows, and of the sampled ones, it makes wrong; `by_chance`: the share of wrong rows that rows drawn at
+    random would find, were they as many as are sampled.
     """
 
     case: str

@@ -61,20 +61,10 @@ PACKAGES = ("numpy", "ml_dtypes", "rich", "click", "pytest", "torch", "onnx", "o
 class Run:
     """One process whose words are kept.
 
-    Attributes
-    ----------
-    name
-        The folder in which they are kept.
-    group
-        What ``--only`` selects it by.
-    words
-        Its command, after ``python -m``.
-    file
-        Name of the implementation below ``tests/``, wherever it stands; empty where none is needed.
-    writes
-        The documents that it writes.
-    reads
-        A document that an earlier run wrote, as ``run/document``; empty for none.
+    `name`: the folder in which they are kept; `group`: what ``--only`` selects it by; `words`: its command, after
+    ``python -m``; `file`: name of the implementation below ``tests/``, wherever it stands; empty where none is needed;
+    `writes`: the documents that it writes; `reads`: a document that an earlier run wrote, as ``run/document``; empty
+    for none.
     """
 
     name: str
@@ -136,16 +126,9 @@ GROUPS = tuple(dict.fromkeys(run.group for run in RUNS))
 def record(run: Run, folder: Path, *, earlier: Path, fields: Mapping[str, str]) -> None:
     """Run one command, and keep what it printed and wrote, its exit status, and nothing that varies.
 
-    Parameters
-    ----------
-    run
-        What to run.
-    folder
-        Where to keep it: in a folder of the run's name.
-    earlier
-        Where the document stands that it reads, if it reads one: the runs of the same recording, or of an older one.
-    fields
-        Field of a report as it is called today, to the name under which it is kept.
+    `run`: what to run; `folder`: where to keep it: in a folder of the run's name; `earlier`: where the document stands
+    that it reads, if it reads one: the runs of the same recording, or of an older one; `fields`: field of a report as
+    it is called today, to the name under which it is kept.
     """
     kept = folder / run.name
     kept.mkdir(parents=True, exist_ok=True)

@@ -193,7 +193,8 @@ def with_first_score(
 def _stranger(batch: str, row: Sequence[Any]) -> Stranger:
     rare: dict[str, Any] = row[len(COLUMNS)] if len(row) > len(COLUMNS) else {}
     fields: dict[str, Any] = dict(zip(COLUMNS, row[: len(COLUMNS)], strict=True)) | rare
-    return Stranger(batch, **fields | {"clauses": tuple(fields["clauses"])})
+    fields["clauses"] = tuple(fields["clauses"])
+    return Stranger(batch, **fields)
 
 
 def _scored(stranger: Stranger, cases: Sequence[str]) -> Stranger:

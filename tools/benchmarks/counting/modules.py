@@ -19,14 +19,8 @@ Graph = dict[str, set[str]]
 class Module:
     """A file of Python in a package.
 
-    Attributes
-    ----------
-    path
-        From the root of the checkout.
-    name
-        Dotted, as it is imported; a room has the name of its ``__init__.py``.
-    text
-        What it says.
+    `path`: from the root of the checkout; `name`: dotted, as it is imported; a room has the name of its
+    ``__init__.py``; `text`: what it says.
     """
 
     path: str
