@@ -46,13 +46,13 @@ def test_what_was_released_is_not_reported_again(golden):
 def test_cases_that_go_for_different_reasons_have_a_line_each(golden):
     golden.remove(REFUSAL)
     golden.remove(ROWS)
-    golden.retire(REFUSAL, ROWS, reason="It asked twice.")
+    golden.retire(REFUSAL, ROWS, reason="It was there twice.")
     tombstones = json.loads((golden.folder / "retired.json").read_text("utf-8"))
     tombstones["cases"][ROWS]["reason"] = "It was two."
     (golden.folder / "retired.json").write_text(json.dumps(tombstones), "utf-8")
     printed = golden.attnspec("release", "--changes")[1].splitlines()[2:]
     assert sorted(printed) == [
-        "- Retired from `documents`: 1 case. It asked twice.",
+        "- Retired from `documents`: 1 case. It was there twice.",
         "- Retired from `documents`: 1 case. It was two.",
     ]
 

@@ -223,7 +223,7 @@ def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-def option_places(modules: Iterable[Module]) -> list[str]:
+def option_signatures(modules: Iterable[Module]) -> list[str]:
     """Return where five or more options of a target are spelt out, by a signature, a call, or the fields of a class."""
     return [
         f"{module.path}:{node.lineno}"
@@ -275,17 +275,17 @@ def counted(root: Path) -> tuple[dict[str, int], dict[str, list[str]]]:
     validating = checkout.modules_of(checkout.validating)
     of_rooms, largest = rooms(checkout.modules)
     of_imports, found = drawing(checkout)
-    spots = option_places(validating)
+    signatures = option_signatures(validating)
     figures = {
         **files_and_words(checkout),
         **of_rooms,
         **functions(validating),
-        "option_places": len(spots),
+        "option_signatures": len(signatures),
         **of_imports,
         **running.loaded_by_gate(root, checkout.shipped),
         **running.one_case(root, checkout.shipped, checkout.validating),
     }
-    return figures, {**largest, **found, "places that spell out options": spots}
+    return figures, {**largest, **found, "signatures that spell out options": signatures}
 
 
 def bounds() -> dict[str, dict[str, Any]]:

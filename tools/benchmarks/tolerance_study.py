@@ -55,7 +55,7 @@ the grid, that no dtype holds exactly (Gaussian numbers of width 128, also with 
   flags; in brackets, the share of flagged pairs among those that differ from the reference in any bit.
 
 A rule that fails most right results misses nothing; its zero is worth nothing. What this model misses in float64 and
-float32 does not show in the output: a query that is edited in place, which the check of the inputs sees, and an
+float32 does not show in the output: a query that is edited itself, which the check of the inputs sees, and an
 excluded key that leaks less than a rounding, which float64 sees. What it misses in half precision is inside honest
 noise there: an exponential off by 1e-5, a scale off by 0.1 %, a small number in the denominator and, unfused, scores or
 weights rounded to the dtype.
@@ -75,7 +75,7 @@ class Prepared:
     attributes: Mapping[str, Any]
     expected: Values
     bound: Tolerance
-    place: int
+    index: int
     fused_index: int | None
 
     def output_of(self, function: Implementation) -> Array | None:
@@ -89,9 +89,9 @@ class Prepared:
 
     def ratio(self, got: Array, *, fused: bool = False) -> float:
         """Return the worst error / tolerance; infinite for another shape."""
-        place = self.fused_index if fused and self.fused_index is not None else self.place
+        index = self.fused_index if fused and self.fused_index is not None else self.index
         family = family_of(OPERATION)
-        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.expected, self.bound, place)
+        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.expected, self.bound, index)
         verdict = grade(run, Outputs({"output": got}))
         if verdict.worst is None:
             return math.inf if verdict.status == "fail" else 0.0

@@ -86,7 +86,7 @@ WRONG = {
         lambda case: replace(case, printed=(replace(PLAIN, of="wieghts"),)),
         "'wieghts', which is no input or stored output",
     ),
-    "printed at no place": (
+    "printed at no index": (
         lambda case: replace(case, printed=(replace(PLAIN, index=(0, 0)),)),
         "printed for 'weights' cannot be compared",
     ),
@@ -146,7 +146,7 @@ def test_a_counterpart_that_no_recipe_makes(recipes, folder) -> None:
     recipes.exchange(replace(refusal, rejects=replace(refusal.rejects, counterpart="documents/003/nobody")))
     with pytest.raises(RecipeError) as raised:
         regenerate(folder)
-    assert str(raised.value) == f"{refusal.id} names the twin 'documents/003/nobody', which no recipe makes."
+    assert str(raised.value) == f"{refusal.id} names the counterpart 'documents/003/nobody', which no recipe makes."
     assert not folder.exists()
 
 
