@@ -33,14 +33,9 @@ _LIKE = {"float32": "float64", "float16": "bfloat16"}
 
 @cache
 def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
-    """Return the id of each mistake of an operation to the ids of the cases that notice it.
+    """Return the id of each mistake of an operation to the ids of the cases that notice it in runs of a dtype.
 
-    Parameters
-    ----------
-    operation
-        Name of an operation.
-    dtype
-        The dtype of the runs; a case without floats counts in each.
+    A case without floats counts in each.
     """
     found: Mapping[str, Any] | None = _document()["operations"].get(operation)
     if found is None:
