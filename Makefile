@@ -21,7 +21,7 @@ help:
 	@echo "make strangers        try every implementation of the blind batches; twenty minutes"
 	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
-	@echo "make bench            measure time and memory, as ratios, and plot them"
+	@echo "make bench            measure time and memory, as ratios"
 	@echo "make libraries        the same for those that live alone, each in an environment of its own; takes long"
 
 $(BIN)/python:
@@ -87,7 +87,7 @@ walk:
 	$(PYTHON) tests/walk/walk.py
 
 # Time and memory, as ratios measured in one run; on a quiet machine.
-bench: $(VENV)/.installed-regenerate,bench
+bench: $(VENV)/.installed-regenerate
 	$(BIN)/python tools/benchmarks/bench.py --write
 
 clean:

@@ -8,7 +8,8 @@ unknown mistake fails tell which known ones it resembles. The file is written by
 from __future__ import annotations
 
 import json
-from base64 import b85decode
+import zlib
+from base64 import b85decode, b85encode
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from attnspec_mistakes.mistake import Mistake
 
-FORMAT = 2
+FORMAT = 3
 
 NOTICED = Path(__file__).with_name("kill_matrix.json")
 
@@ -32,21 +33,16 @@ _LIKE = {"float32": "float64", "float16": "bfloat16"}
 
 @cache
 def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
-    """Return the id of each mistake of an operation to the ids of the cases that notice it.
+    """Return the id of each mistake of an operation to the ids of the cases that notice it in runs of a dtype.
 
-    Parameters
-    ----------
-    operation
-        Name of an operation.
-    dtype
-        The dtype of the runs; a case without floats counts in each.
+    A case without floats counts in each.
     """
     found: Mapping[str, Any] | None = _document()["operations"].get(operation)
     if found is None:
         return {}
     cases: list[str] = found["cases"]
     column = _LIKE.get(dtype, dtype if dtype in KEPT_IN else KEPT_IN[0])
-    return {mistake: _named(bits[column], cases) for mistake, bits in found["noticed"].items()}
+    return {mistake: named_cases(bits[column], cases) for mistake, bits in found["noticed"].items()}
 
 
 def was_tried(mistake: Mistake) -> bool:
@@ -65,6 +61,13 @@ def _document() -> Mapping[str, Any]:
     return json.loads(NOTICED.read_bytes())
 
 
-def _named(bits: str, cases: list[str]) -> frozenset[str]:
-    flags = np.unpackbits(np.frombuffer(b85decode(bits), np.uint8), count=len(cases))
+def case_bits(noticed: Collection[str], cases: Sequence[str]) -> str:
+    """Return a bit a case as text; most are 0, so that packing saves half."""
+    flags = np.packbits([case in noticed for case in cases])
+    return b85encode(zlib.compress(flags.tobytes(), level=9)).decode("ascii")
+
+
+def named_cases(bits: str, cases: Sequence[str]) -> frozenset[str]:
+    """Return the cases whose bits are set by `case_bits`."""
+    flags = np.unpackbits(np.frombuffer(zlib.decompress(b85decode(bits)), np.uint8), count=len(cases))
     return frozenset(cases[index] for index in np.flatnonzero(flags).tolist())

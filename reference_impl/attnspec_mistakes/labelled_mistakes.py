@@ -8,18 +8,16 @@ what these fail, though nobody put their mistakes into the catalogue. The file i
 from __future__ import annotations
 
 import json
-import zlib
-from base64 import b64decode
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from attnspec_mistakes.kill_matrix import named_cases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMAT = 1
+FORMAT = 2
 
 JUDGED = Path(__file__).with_name("labelled_mistakes.json")
 
@@ -59,7 +57,7 @@ def judged_implementations(operation: str) -> tuple[Judged, ...]:
         return ()
     cases: list[str] = found["cases"]
     return tuple(
-        Judged(identifier, tuple(entry["clauses"]), _named(entry["noticed"], cases))
+        Judged(identifier, tuple(entry["clauses"]), named_cases(entry["noticed"], cases))
         for identifier, entry in found["judged"].items()
     )
 
@@ -73,8 +71,3 @@ def judged_cases(operation: str) -> frozenset[str]:
 @cache
 def _document() -> Mapping[str, Any]:
     return json.loads(JUDGED.read_bytes())
-
-
-def _named(noticed: str, cases: list[str]) -> frozenset[str]:
-    bits = np.frombuffer(zlib.decompress(b64decode(noticed)), np.uint8)
-    return frozenset(cases[index] for index in np.flatnonzero(np.unpackbits(bits, count=len(cases))).tolist())

@@ -49,7 +49,7 @@ def test_others_are_selected_when_something_has_changed(monkeypatch):
 
 
 @pytest.mark.parametrize("stated", ["0", "-1", "a third", ""])
-def test_what_is_no_number_of_shares_is_told(monkeypatch, stated):
+def test_what_is_no_number_of_shares_is_reported(monkeypatch, stated):
     monkeypatch.setenv(VARIABLE, stated)
     with pytest.raises(UsageError, match="give a whole number from 1 on"):
         is_due("core/plain")

@@ -128,7 +128,7 @@ FIGURES = {
     "small_modules": 5,
     "module_names_used_again": 1,
     "docstrings_with_sections": 1,
-    "option_places": 3,
+    "option_signatures": 3,
     "circles_of_files": 1,
     "circles_of_drawn_rooms": 1,
     "drawn_rooms_in_circles": 2,
@@ -181,7 +181,7 @@ def test_every_figure_of_a_tiny_tree_is_counted(root):
         "circles of files": ["attnspec.cases.reading, attnspec.runner.running"],
         "circles of drawn rooms": ["attnspec.cases, attnspec.runner"],
         "circles of rooms": ["tools/attnspec/cases, tools/attnspec/runner"],
-        "places that spell out options": [
+        "signatures that spell out options": [
             "tools/attnspec/cases/reading.py:8",
             "tools/attnspec/cases/reading.py:13",
             "tools/attnspec/cases/running.py:1",

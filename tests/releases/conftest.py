@@ -42,7 +42,7 @@ class GoldenFolder:
         self.path(case_id).write_text(json.dumps(document), "utf-8")
         self.vouch()
 
-    def retire(self, *case_ids: str, reason: str = "It asked twice.") -> None:
+    def retire(self, *case_ids: str, reason: str = "It was there twice.") -> None:
         tombstone = {"revision": 1, "release": "0.2.0", "reason": reason}
         document = {"format": 1, "cases": dict.fromkeys(case_ids, tombstone)}
         (self.folder / "retired.json").write_text(json.dumps(document), "utf-8")

@@ -21,7 +21,7 @@ MEANINGS = {
     "the conventions": (ROWS, lambda case: case["conventions"].append("accumulation")),
     "the layout in memory": (ROWS, lambda case: case.update(presentation={"x": "fortran"})),
     "the changed argument": (ROWS, lambda case: case.update(changed_argument={"name": "x", "reversed": True})),
-    "the twin": (REFUSAL, lambda case: case["rejects"].update(twin=ROWS)),
+    "the counterpart": (REFUSAL, lambda case: case["rejects"].update(twin=ROWS)),
 }
 PROSE = {
     "the title": (ROWS, lambda case: case.update(title="Another title")),

@@ -20,13 +20,13 @@ class Bundling(BuildHookInterface[Any]):
         """Write the bundles, and name them among what the wheel includes; an editable one reads the files."""
         if version == "editable":
             return
-        self._place = Path(tempfile.mkdtemp())
+        self._folder = Path(tempfile.mkdtemp())
         for profile in sorted(path for path in (Path(self.root) / "golden").iterdir() if path.is_dir()):
-            bundle = self._place / f"{profile.name}{_SUFFIX}"
+            bundle = self._folder / f"{profile.name}{_SUFFIX}"
             bundle.write_bytes(b"".join(path.read_bytes() for path in sorted(profile.rglob("*.json"))))
             build_data["force_include"][str(bundle)] = f"{_SHIPPED}/{bundle.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         """Take what was written away."""
         if version != "editable":
-            shutil.rmtree(self._place)
+            shutil.rmtree(self._folder)

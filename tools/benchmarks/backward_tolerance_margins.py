@@ -13,9 +13,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from backward_draws import CLASSES, Draw, draw
-from backward_libraries import libraries
-from backward_ways import RIGHT, WRONG, Way, exact
+from gradients.draws import CLASSES, Draw, draw
+from gradients.libraries import libraries
+from gradients.ways import RIGHT, WRONG, Way, exact
 from study import Study, add_write_option, publish, table
 
 from attnspec.bounds import precision_of
@@ -165,7 +165,7 @@ def _names() -> set[str]:
 
 
 def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
+    """Measure, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=20, help="how many inputs of each class (20)")
     add_write_option(parser, "backward-tolerance")

@@ -1,7 +1,7 @@
 """What `make bench` runs: everything that is measured in time and memory, as ratios to yardsticks of the same run.
 
 ``python tools/benchmarks/bench.py [--runs N] [--only WORD] [--write]`` prints the figures; ``--write`` keeps them in
-``spec/studies``: ``bench.md``, ``bench.json`` and the picture ``bench.svg``. With ``--only``, other
+``spec/studies``: ``bench.md`` and ``bench.json``. With ``--only``, other
 figures stay as they were kept.
 """
 
@@ -11,42 +11,39 @@ import argparse
 import json
 import sys
 
-from ratios import EVERY, Measured, measured_from, plot
+from ratios import EVERY, Measured, measured_from
 from study import STUDIES, Study, environment, publish, table
 
 ABOUT = """
 Each figure is the median of ratios: what is measured and its yardstick took turns in one process of measuring, so that
 a busy machine was busy for both. *From* and *to* are the least and the greatest ratio of a run. Draws are made,
 expected, toleranced and graded; nobody answers them, so that all of it is this project's own time.
-
-![All figures](bench.svg)
 """
 
 KEPT = STUDIES / "bench.json"
 
 
 def main() -> None:
-    """Measure, print, and keep the figures where that is asked for."""
+    """Measure, print, and keep the figures on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", help="measure what has this word in its name")
     parser.add_argument("--write", action="store_true", help="keep the figures in spec/studies")
-    asked = parser.parse_args()
-    kept = _kept() if asked.only else {}
+    options = parser.parse_args()
+    kept = _kept() if options.only else {}
     figures: list[Measured] = []
     for measurement in EVERY:
-        if asked.only is None or asked.only in measurement.name:
+        if options.only is None or options.only in measurement.name:
             print(f"{measurement.name} ...", file=sys.stderr)  # noqa: T201
-            figures += measurement.measure(asked.runs)
-    if kept and asked.write:
+            figures += measurement.measure(options.runs)
+    if kept and options.write:
         figures = [*(kept | {(figure.name, figure.at): figure for figure in figures}).values()]
     heading = ("what", "at", "times", "from", "to", "yardstick", "yardstick takes")
     rows = [_row(figure) for figure in figures]
-    publish(Study("Benchmarks", ABOUT, table(heading, rows)), STUDIES / "bench.md" if asked.write else None)
-    if asked.write:
+    publish(Study("Benchmarks", ABOUT, table(heading, rows)), STUDIES / "bench.md" if options.write else None)
+    if options.write:
         document = {"environment": environment(), "figures": [figure.as_json() for figure in figures]}
         KEPT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        plot(figures, STUDIES / "bench.svg")
 
 
 def _kept() -> dict[tuple[str, int | None], Measured]:

@@ -50,12 +50,7 @@ SECONDS_ALLOWED = 600
 class Outcome:
     """What came of one implementation.
 
-    Attributes
-    ----------
-    cases
-        Ids of the cases that fail it.
-    problem
-        Why it could not be validated; None where it could.
+    `cases`: ids of the cases that fail it; `problem`: why it could not be validated; None where it could.
     """
 
     cases: tuple[str, ...]
@@ -78,10 +73,10 @@ def lines_of(strangers: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> 
     """Return what came of a batch: counts, survivors, right ones that fail, and what could not be validated."""
     wrong = [stranger for stranger in strangers if not stranger.is_right]
     lines = _counts(wrong, outcomes)
-    for reach, heading in ((True, "Survivors in reach"), (False, "Survivors out of reach")):
-        survivors = [each for each in wrong if each.in_reach is reach and not outcomes[each.file].cases]
-        rows = [(each.file, each.sentence, each.where) for each in survivors]
-        lines += _section(heading, ("file", "what is wrong", "where it shows"), rows)
+    for small, heading in ((True, "Survivors that small cases should show"), (False, "Survivors beyond small cases")):
+        survivors = [each for each in wrong if each.shown_by_small_cases is small and not outcomes[each.file].cases]
+        rows = [(each.file, each.sentence) for each in survivors]
+        lines += _section(heading, ("file", "what is wrong"), rows)
     failing = [(each.file, outcomes[each.file].cases) for each in strangers if each.is_right]
     rows = [(file, _some_of(cases)) for file, cases in failing if cases]
     lines += _section("Right implementations that fail", ("file", "failed by"), rows)
@@ -103,8 +98,8 @@ def _counts(wrong: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> list[
     """Return the table of how many are killed, an operation a row."""
 
     def row(name: str, strangers: Sequence[Stranger]) -> tuple[object, ...]:
-        within = [outcomes[each.file].cases for each in strangers if each.in_reach]
-        beyond = [outcomes[each.file].cases for each in strangers if not each.in_reach]
+        within = [outcomes[each.file].cases for each in strangers if each.shown_by_small_cases]
+        beyond = [outcomes[each.file].cases for each in strangers if not each.shown_by_small_cases]
         killed = sum(map(bool, within))
         share = f"{killed / len(within):.1%}" if within else "none"
         alone = sum(len(cases) == 1 for cases in within)
@@ -112,7 +107,7 @@ def _counts(wrong: Sequence[Stranger], outcomes: Mapping[str, Outcome]) -> list[
 
     operations = sorted({each.operation or "" for each in wrong})
     rows = [row(f"`{name}`", [each for each in wrong if each.operation == name]) for name in operations]
-    heading = ("operation", "in reach", "killed", "share", "by one case alone", "out of reach", "killed of these")
+    heading = ("operation", "for small cases", "killed", "share", "by one case alone", "beyond them", "killed of these")
     return table(heading, [*rows, row("all", wrong)])
 
 

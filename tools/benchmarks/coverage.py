@@ -2,7 +2,7 @@
 
 ``python tools/benchmarks/coverage.py [OPERATION ...] [--draws N]`` reads every golden case and prints the counts and
 the holes of each operation, and which of the holes N draws fill. ``--write`` writes one line for each operation to
-``spec/studies/coverage.md``; the whole is too long for a page, and is printed anew where it is asked for.
+``spec/studies/coverage.md``; the whole is too long for a page, and is printed anew on request.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ counts under its layout. Extents are classed as kernels see them: powers of two 
 over; 80 and 96, which are widths of heads. An axis of a tensor counts where it differs from that of the tensors before
 it. Refusals are left out.
 
-Two levels of two factors *meet* where a case has both. Two large extents, from 16 on, are not asked to meet, for the
+Two levels of two factors *meet* where a case has both. Two large extents, from 16 on, need not meet, for the
 size of the files. Many other holes cannot be filled: a past and lengths exclude each other, and what is not there lies
 nowhere. The tables of the profile `pairs` (`tools/attnspec_authoring/recipes`) say which pairs are filled on purpose; a
 test holds them to that. The last column says how many of the holes so many draws in float32 fill.
@@ -66,15 +66,15 @@ def filled_by_draws(operation: str, found: Coverage, draws: int) -> str:
     factors = sorted(found.levels)
     holes = [
         ((one, level), (other, another))
-        for place, one in enumerate(factors)
-        for other in factors[place + 1 :]
+        for index, one in enumerate(factors)
+        for other in factors[index + 1 :]
         for level, another in found.holes(one, other)
     ]
     return f"{sum(bool(drawn.pairs[hole]) for hole in holes)} by {draws:,}"
 
 
 def main() -> None:
-    """Count, print, and write the page where it is asked for."""
+    """Count, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operations", nargs="*", metavar="OPERATION", help="all where none is named")
     parser.add_argument("--draws", type=int, default=0, help="of each operation of which cases can be drawn")

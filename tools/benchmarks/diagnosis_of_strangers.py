@@ -4,7 +4,7 @@
 of a folder that is named, in every setting, and holds what the report says first against the clauses that two judges
 had written down before in the batch's ``clauses.json``. It prints a table of the settings; ``--write`` writes the row
 of the batch to ``spec/studies/diagnosis-of-strangers.md``, beside those of others. ``--every N`` takes each N-th
-implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was told instead; ``--seen`` says on
+implementation, ``--setting`` and ``--dtype`` narrow it, ``--misses`` prints what was named instead; ``--seen`` says on
 the page that the batch is not blind any more. Of a batch that stands beside the catalogue, the diagnosis sees the other
 batches alone.
 """
@@ -55,15 +55,15 @@ Wrong implementations of a blind batch, each in several settings: it gives the r
 declares logarithms to the base 2, or NaN for rows without keys, and its answers are turned into those, and logarithms
 that it is handed back from them; float64, or bfloat16 by way of float32. A setting that changes nothing for an
 operation is left out. Before any diagnosis was run, two judges, separately, listed from code and pages up to three
-clauses whose sentences an implementation contradicts. Right is what is told first if it is among the clauses of either;
-where one of k clauses is told, and one is right, that counts 1 / k. *Sure* is what is told without "most likely" and
-without "one of these". Counted are the pairs of implementation and setting in which something fails. *Each N* takes
-each N-th implementation. What was told wrongly of a batch that is *seen* was looked at, and the diagnosis was changed
-for whole classes of it: its figures are not blind.
+clauses whose sentences an implementation contradicts. Right is a clause that is named first if either has it; where one
+of k clauses is named, and one is right, that counts 1 / k. *Sure* is what is named without "most likely" and without
+"one of these". Counted are the pairs of implementation and setting in which something fails. *Each N* takes each N-th
+implementation. What was named wrongly of a batch that is *seen* was looked at, and the diagnosis was changed for whole
+classes of it: its figures are not blind.
 """
 PAGE = STUDIES / "diagnosis-of-strangers.md"
 DTYPES = ("float64", "bfloat16")
-FIGURES = ("fail", "right first", "of those agreed on", "first is wrong", "sure", "sure and wrong", "none told")
+FIGURES = ("fail", "right first", "of those agreed on", "first is wrong", "sure", "sure and wrong", "none named")
 SECONDS_ALLOWED = 120
 """For one implementation in one setting; loops in plain Python take half a minute."""
 
@@ -75,14 +75,14 @@ class Setting(Wrapped):
 
     @classmethod
     def concerns(cls, operation: Operation) -> bool:
-        """Tell whether the setting is one of its own for an operation."""
+        """Return whether the setting is one of its own for an operation."""
         return all(name in operation.conventions for name in cls.conventions)
 
     @property
     def declaration(self) -> Declaration:
         """What the implementation says about itself, in both dtypes."""
-        told = super().declaration
-        return replace(told, dtypes=DTYPES, conventions={**told.conventions, **self.conventions})
+        known = super().declaration
+        return replace(known, dtypes=DTYPES, conventions={**known.conventions, **self.conventions})
 
     def run(self, request: Request) -> Answer:
         """Answer a request; one in bfloat16 is computed in float32."""
@@ -96,7 +96,7 @@ class Setting(Wrapped):
         return answer._replace(values=values)
 
     def handed(self, request: Request) -> Request:
-        """Return what the implementation is asked in this setting."""
+        """Return what the implementation is called with in this setting."""
         return request
 
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:  # noqa: ARG002
@@ -109,7 +109,7 @@ class OutputAlone(Setting):
 
     @classmethod
     def concerns(cls, operation: Operation) -> bool:
-        """Tell whether anything may be given that is not expected."""
+        """Return whether anything may be given that is not expected."""
         return not all(output.required for output in operation.gives)
 
     def changed(self, values: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
@@ -174,8 +174,8 @@ def _in_float32(request: Request) -> Request:
         name: array.astype(np.float32) if array.dtype.name == "bfloat16" else array
         for name, array in request.inputs.items()
     }
-    asked = {name: "float32" if name == "output_dtype" else value for name, value in request.attributes.items()}
-    return request._replace(dtype="float32", inputs=inputs, attributes=asked)
+    attributes = {name: "float32" if name == "output_dtype" else value for name, value in request.attributes.items()}
+    return request._replace(dtype="float32", inputs=inputs, attributes=attributes)
 
 
 def _natural(name: str, array: Any) -> Any:
@@ -189,17 +189,11 @@ def _in_bfloat16(array: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Told:
+class Named:
     """What the diagnosis says of one implementation in one setting.
 
-    Attributes
-    ----------
-    clauses
-        The clauses of its first sentence; none where it says none.
-    certainty
-        How sure it is.
-    seconds
-        How long the run and the diagnosis took.
+    `clauses`: the clauses of its first sentence; none where it says none; `certainty`: how sure it is; `seconds`: how
+    long the run and the diagnosis took.
     """
 
     clauses: tuple[str, ...]
@@ -217,7 +211,7 @@ class Task:
     no_probes: bool
 
 
-def first_told(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
+def first_named(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
     """Return the clauses of what is said first, and how sure that is."""
     if not found:
         return (), "nothing"
@@ -230,19 +224,19 @@ def first_told(found: Sequence[Diagnosis]) -> tuple[tuple[str, ...], str]:
     return tuple(suspect.clause for suspect in first.suspects if suspect.is_reported), first.certainty
 
 
-def run_one(task: Task) -> Told | None:
+def run_one(task: Task) -> Named | None:
     """Validate and diagnose; None where nothing fails, or it takes too long."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(SECONDS_ALLOWED)
     try:
         target = open_target(Target(str(task.path)))
-        asked, declared = SETTINGS[task.setting], target.declaration
-        if asked.conventions.items() <= declared.conventions.items() and asked.conventions:
+        setting, declared = SETTINGS[task.setting], target.declaration
+        if setting.conventions.items() <= declared.conventions.items() and setting.conventions:
             return None
-        if not any(asked.concerns(OPERATIONS[operation]) for operation in declared.operations):
+        if not any(setting.concerns(OPERATIONS[operation]) for operation in declared.operations):
             return None
-        implementation = asked(target)
+        implementation = setting(target)
         suite = load_suite()
         own = {k: case for k, case in suite.cases.items() if case.operation in implementation.declaration.operations}
         start = time.perf_counter()
@@ -256,7 +250,7 @@ def run_one(task: Task) -> Told | None:
         return None
     finally:
         signal.alarm(0)
-    return Told(*first_told(found), took) if found else None
+    return Named(*first_named(found), took) if found else None
 
 
 def leave_out(batch: Path) -> None:
@@ -300,11 +294,11 @@ def measure(batch: Path, options: argparse.Namespace) -> tuple[tuple[object, ...
     leave_out(batch)
     load_suite()
     with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
-        told = pool.map(run_one, tasks, chunksize=1)
+        named = pool.map(run_one, tasks, chunksize=1)
     counts: dict[str, Counter[str]] = {}
     rights: dict[str, float] = {}
     misses: list[str] = []
-    for task, said in zip(tasks, told, strict=True):
+    for task, said in zip(tasks, named, strict=True):
         if said is None:
             continue
         entry = judged[f"{task.path.parent.name}/{task.path.name}"]
@@ -332,7 +326,7 @@ def measure(batch: Path, options: argparse.Namespace) -> tuple[tuple[object, ...
             )
     if options.misses:
         print(*misses, sep="\n", file=sys.stderr)  # noqa: T201
-    seconds = [said.seconds for said in told if said is not None]
+    seconds = [said.seconds for said in named if said is not None]
     rows = [
         (
             row,
@@ -375,7 +369,7 @@ def label_of(options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
+    """Measure, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("batch", type=Path, help="folder of the batch, or name of one that is put away")
     parser.add_argument("--write", action="store_true", help="write the row of the batch")
@@ -385,7 +379,7 @@ def main() -> None:
     parser.add_argument("--dtype", choices=DTYPES)
     parser.add_argument("--no-probes", action="store_true", help="call no implementation again")
     parser.add_argument("--seen", action="store_true", help="say that the diagnosis was changed after a look at this")
-    parser.add_argument("--misses", action="store_true", help="print what was told wrongly")
+    parser.add_argument("--misses", action="store_true", help="print what was named wrongly")
     options = parser.parse_args()
     options.batch = batch_folder(options.batch)
     figures, details = measure(options.batch, options)

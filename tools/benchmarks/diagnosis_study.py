@@ -4,7 +4,7 @@ The outputs come from the switched engine in ``tests/implementations``, which sh
 makes one mistake at a time. ``python tools/benchmarks/diagnosis_study.py`` prints what was named otherwise, and tables:
 with the whole catalogue, with the mistake taken out of it, with two mistakes at once, and with mistakes of which the
 catalogue knows nothing; ``--write`` writes the tables to ``spec/studies/diagnosis.md``. ``--only GLOB`` and ``--dtype
-GLOB`` narrow it. The whole takes some twenty minutes; what is done is told on stderr.
+GLOB`` narrow it. The whole takes some twenty minutes; progress is printed on stderr.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ returns `output` alone unless a setting says *steps*; *plain* has no cache, leng
 of the others. *Taken out* means that the mistake was struck from the catalogue before the diagnosis.
 
 Transposed scores, and the weight matrices of query and key exchanged, give the same output. Both are named, and with
-steps the right one; so are weights that overwrite transposed scores, beside which nothing tells them apart. In float64
+steps the right one; so are weights that overwrite transposed scores, which nothing distinguishes from them. In float64
 and float32, two mistakes stay unknown where there are no steps because the engine reads their sentences otherwise than
 the catalogue: it counts past keys in a scale from the number of keys, and broadcasts a mask of three axes, read as a
 batch, to another shape. In bfloat16 the noise of the dtype hides a few more. Of the mistakes that the catalogue does
@@ -208,7 +208,7 @@ def study_unlisted(suites: Suites, unlisted: list[str], confusions: list[str]) -
 
 
 def measure(suites: Suites, engine: SwitchedEngine, options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Measure everything that was asked for, and return the page's tables, and what was named otherwise."""
+    """Measure everything that was requested, and return the page's tables, and what was named otherwise."""
     chosen = [mistake for mistake in CATALOGUE if mistake.id in engine.known and fnmatch(mistake.id, options.only)]
     confusions: list[str] = []
     rows: list[tuple[object, ...]] = []
@@ -242,7 +242,7 @@ def measure(suites: Suites, engine: SwitchedEngine, options: argparse.Namespace)
 
 
 def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
+    """Measure, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=150)
     parser.add_argument("--only", default="*")

@@ -59,7 +59,7 @@ The 13 failures of torch in float32 were all looked at; they are one defect that
 there are no keys at all, PyTorch 2.13 makes the output by multiplying with 0, so that one NaN in a query makes all
 outputs NaN, and one in the gradient of the output the gradients of all queries, also in other heads and batch entries:
 with keys of the shape (2, 2, 0, 4) and one NaN among 48 numbers, `F.scaled_dot_product_attention` gives 48 NaN. The
-page lets it reach its own query alone.
+page confines it to its own query.
 The run before, with other draws, had 35 failures, which were false alarms and have been mended: rows that are NaN by
 declaration were said to be kept results. What is declined are layers of one head whose matrices are not square.
 
@@ -78,7 +78,7 @@ first kind, and three that had to be refused and that the page leaves out: queri
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """What is drawn for one implementation."""
 
     name: str
@@ -89,52 +89,52 @@ class Asked:
     seed: str = "alarms"
 
     @classmethod
-    def read(cls, text: str) -> Asked:
+    def read(cls, text: str) -> Wanted:
         """Read it from a word of the command line."""
         name, dtype, cases, *others = text.split("=")
         without = tuple(word for word in others[0].split("+") if word) if others else ()
         return cls(name, dtype, int(cases), without, int(others[1]) if len(others) > 1 else None)
 
 
-def on_library(asked: Asked, workers: str) -> Tally:
+def on_library(wanted: Wanted, workers: str) -> Tally:
     """Draw for a built-in implementation, by a campaign."""
-    task = Task(Target(asked.name), dtypes=(asked.dtype,), probes=False)
+    task = Task(Target(wanted.name), dtypes=(wanted.dtype,), probes=False)
     executor = open_executor(workers)
     outcomes: list[PartOutcome] = []
     try:
-        work = executor.submit(planned, task, Sought(asked.seed, without=frozenset(asked.without)))
+        work = executor.submit(planned, task, Sought(wanted.seed, without=frozenset(wanted.without)))
         executor.done([work])
-        plan = Plan(asked.seed, executor.result(work), asked.cases)
+        plan = Plan(wanted.seed, executor.result(work), wanted.cases)
         run_campaign(task, plan, executor, known={}, keep=outcomes.append, is_over=lambda: False)
     finally:
         executor.close()
     return tallied(outcomes)
 
 
-def on_shapes(asked: Asked) -> Tally:
+def on_shapes(wanted: Wanted) -> Tally:
     """Draw for a built-in implementation, all draws of one shape after another."""
-    return tallied(_of_shapes(asked))
+    return tallied(_of_shapes(wanted))
 
 
-def _of_shapes(asked: Asked) -> Iterator[PartOutcome]:
-    assert asked.shapes is not None
-    implementation = load(asked.name)
+def _of_shapes(wanted: Wanted) -> Iterator[PartOutcome]:
+    assert wanted.shapes is not None
+    implementation = load(wanted.name)
     declaration = implementation.declaration
     resolved = resolved_for(declaration, {})
     offered = drawn_for(declaration)
-    each = asked.cases // (asked.shapes * len(offered))
+    each = wanted.cases // (wanted.shapes * len(offered))
     for operation in offered:
-        limits = Limits(asked.dtype, frozenset(asked.without) | not_offered(declaration, resolved.of(operation)))
+        limits = Limits(wanted.dtype, frozenset(wanted.without) | not_offered(declaration, resolved.of(operation)))
 
         def is_offered(case: Case) -> bool:
             return _result(case, implementation).status != "unsupported"
 
-        limits = replace(limits, without=learned(operation, limits, is_offered, f"{asked.seed}-offers"))
-        for shape in range(asked.shapes):
+        limits = replace(limits, without=learned(operation, limits, is_offered, f"{wanted.seed}-offers"))
+        for shape in range(wanted.shapes):
             _forget_compiled()
-            extents = drawn_of(Recipe(operation, f"{asked.seed}-shapes", shape, limits)).extents
+            extents = drawn_of(Recipe(operation, f"{wanted.seed}-shapes", shape, limits)).extents
             for number in range(shape * each, (shape + 1) * each):
-                case = draw(Recipe(operation, asked.seed, number, limits).with_extents(extents))
+                case = draw(Recipe(operation, wanted.seed, number, limits).with_extents(extents))
                 yield _outcome(case.id, _result(case, implementation), case.id)
 
 
@@ -159,25 +159,25 @@ def _outcome(key: str, result: Result, recipe: str) -> PartOutcome:
     return PartOutcome(key, {result.status: 1}, kept, worst=ratio)
 
 
-def on_controls(asked: Asked) -> Tally:
+def on_controls(wanted: Wanted) -> Tally:
     """Share draws out over the controls of all operations of which cases can be drawn."""
-    return tallied(_of_controls(asked))
+    return tallied(_of_controls(wanted))
 
 
-def _of_controls(asked: Asked) -> Iterator[PartOutcome]:
+def _of_controls(wanted: Wanted) -> Iterator[PartOutcome]:
     controls = [control for control in CONTROLS if control.operation in drawable()]
     opened = [implementation_of(control) for control in controls]
-    for number in range(asked.cases):
+    for number in range(wanted.cases):
         control, implementation = controls[number % len(controls)], opened[number % len(controls)]
-        case = draw(Recipe(control.operation, asked.seed, number, Limits(asked.dtype, frozenset(asked.without))))
+        case = draw(Recipe(control.operation, wanted.seed, number, Limits(wanted.dtype, frozenset(wanted.without))))
         yield _outcome(str(number), _result(case, implementation), f"{control.id}: {case.id}")
 
 
-def row_of(asked: Asked, tally: Tally, seconds: float) -> dict[str, Any]:
+def row_of(wanted: Wanted, tally: Tally, seconds: float) -> dict[str, Any]:
     """Return what is kept of an implementation's draws."""
     return {
-        "implementation": asked.name,
-        "dtype": asked.dtype,
+        "implementation": wanted.name,
+        "dtype": wanted.dtype,
         "draws": tally.draws,
         "passed": tally.passed,
         "declined": tally.declined,
@@ -185,10 +185,10 @@ def row_of(asked: Asked, tally: Tally, seconds: float) -> dict[str, Any]:
         "failed": len(tally.wrong),
         "worst error / tolerance": round(tally.worst, 3),
         "draws a second": round(tally.draws / seconds),
-        "shapes": asked.shapes,
-        "seed": asked.seed,
+        "shapes": wanted.shapes,
+        "seed": wanted.seed,
         "date": today(),
-        "left out": list(asked.without),
+        "left out": list(wanted.without),
         "failures": [f"`{wrong.recipe}`: {wrong.message}" for wrong in tally.wrong[:_KEPT]],
     }
 
@@ -212,30 +212,30 @@ def _cell(value: object) -> str:
 
 
 def main() -> None:
-    """Draw, print, and keep the rows where it is asked for, beside those of other implementations."""
+    """Draw, print, and keep the rows on request, beside those of other implementations."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("asked", nargs="+", type=Asked.read, metavar="NAME=DTYPE=CASES[=WITHOUT[=SHAPES]]")
+    parser.add_argument("requests", nargs="+", type=Wanted.read, metavar="NAME=DTYPE=CASES[=WITHOUT[=SHAPES]]")
     parser.add_argument("--executor", default="local:2")
     parser.add_argument("--seed", default="alarms")
     add_write_option(parser, "draw-alarms")
     options = parser.parse_args()
-    kept = {} if not KEPT.exists() else {_place(row): row for row in json.loads(KEPT.read_text(encoding="utf-8"))}
-    for asked in (replace(asked, seed=options.seed) for asked in options.asked):
+    kept = {} if not KEPT.exists() else {_key(row): row for row in json.loads(KEPT.read_text(encoding="utf-8"))}
+    for wanted in (replace(wanted, seed=options.seed) for wanted in options.requests):
         start = time.perf_counter()
-        if asked.name == CONTROLS_NAME:
-            tally = on_controls(asked)
+        if wanted.name == CONTROLS_NAME:
+            tally = on_controls(wanted)
         else:
-            tally = on_shapes(asked) if asked.shapes else on_library(asked, options.executor)
-        row = row_of(asked, tally, time.perf_counter() - start)
+            tally = on_shapes(wanted) if wanted.shapes else on_library(wanted, options.executor)
+        row = row_of(wanted, tally, time.perf_counter() - start)
         print(*figures_of([row]), sep="\n", flush=True)  # noqa: T201
-        kept[_place(row)] = row
+        kept[_key(row)] = row
         if options.write:
-            rows = [kept[place] for place in sorted(kept)]
+            rows = [kept[key] for key in sorted(kept)]
             KEPT.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
             publish(Study("Draws on what is right", ABOUT, figures_of(rows)), options.write)
 
 
-def _place(row: Mapping[str, Any]) -> tuple[str, str]:
+def _key(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["implementation"], row["dtype"]
 
 

@@ -101,10 +101,7 @@ def _check(case: Case, implementation: Implementation) -> str | None:
 def survivors(batch: str | None) -> list[Path]:
     """Return the wrong implementations that survived when they were scored, of operations of which cases can be drawn.
 
-    Parameters
-    ----------
-    batch
-        The batch, such as ``batch_21``; None for all.
+    `batch`: the batch, such as ``batch_21``; None for all.
     """
     return [
         unpacked(stranger.batch) / stranger.file
@@ -132,10 +129,10 @@ def hunt(path: Path, limit: float) -> Found | None:
         wrong = [each for each in outcome.others if each.status in _WRONG]
         if wrong:
             seconds = time.perf_counter() - start
-            asked = [recipe.text for recipe in part.recipes]
+            recipes = [recipe.text for recipe in part.recipes]
             small = drawn_of(recipe_from_text(shrunk_failure(task, wrong[0]).recipe))
             keys = small.extents.get("keys", 0) + small.extents.get("past", 0)
-            return Found(name, draws + asked.index(wrong[0].recipe) + 1, seconds, keys)
+            return Found(name, draws + recipes.index(wrong[0].recipe) + 1, seconds, keys)
         draws += len(part.recipes)
         if time.perf_counter() - start > limit:
             break
@@ -178,7 +175,7 @@ FEW = 4
 
 
 def main() -> None:
-    """Draw, print, and write the page where it is asked for."""
+    """Draw, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mistakes", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=60.0)

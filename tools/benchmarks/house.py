@@ -2,8 +2,8 @@
 
 ``python tools/benchmarks/house.py`` prints each figure beside that of the review, that of commit 84ed001b, its ceiling
 and its goal, which stand in ``house_bounds.toml``. ``--json`` prints the figures and what they were counted from;
-``--root DIR`` counts another checkout; ``--write`` writes ``spec/studies/house.md``. ``house_running.py`` measures what
-runs. Only tracked files count, as they lie in the folder.
+``--root DIR`` counts another checkout; ``--write`` writes ``spec/studies/house.md``. ``counting/running.py`` measures
+what runs. Only tracked files count, as they lie in the folder.
 
 A *shipped* package is a folder with ``__init__.py`` that ``only-include`` of the wheel names in pyproject.toml; a
 *validating* one is a shipped one under ``tools/``. A *room* is a folder with ``__init__.py``, a *module* any other file
@@ -25,8 +25,8 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import house_running
-from house_modules import Module, between, circles, floors, imports
+from counting import running
+from counting.modules import Module, between, circles, floors, imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +61,8 @@ OPTIONS = {
 MANY_OPTIONS = 5
 SHORT_BODY = 3
 SMALL_MODULE = 80
-"""From so many options on a place spells them out; up to so many lines a body is short, below so many a module small.
+"""From so many options on a signature or a call spells them out; up to so many lines a body is short, below so many a
+module is small.
 The three are those of the review."""
 
 SECTIONS = re.compile(r"^(Parameters|Attributes)\n-{3,}$", re.MULTILINE)
@@ -71,7 +72,7 @@ SECTIONS = re.compile(r"^(Parameters|Attributes)\n-{3,}$", re.MULTILINE)
 ABOUT = """
 Counted at commit {commit} of {date} by `python tools/benchmarks/house.py --write`; the program says what each figure
 means. `tools/benchmarks/house_bounds.toml` has the ceilings, which a test holds. The review is the one of 84ed001b that
-asked for a lighter house; an empty field is a figure that it does not give. How the counts were fitted to it:
+wanted a lighter house; an empty field is a figure that it does not give. How the counts were fitted to it:
 
 - 44.6 MB are the tracked files with 4,096 bytes for each folder, as `du -sb` adds them up; without, it was 42.7 MB.
 - 909 functions were named once among all 2,881; among the 1,312 of at most three lines it was 318.
@@ -81,22 +82,14 @@ asked for a lighter house; an empty field is a figure that it does not give. How
 - 15 rooms were drawn rooms, in which a lone module beside the folders is a room too; 51 modules were those without
   `attnspec/__init__.py`, whose one function is among the 247. Changes go from call to call in `attnspec`, in the second
   `validate` of a process; comprehensions and generators are no functions. Of folders there were 10, and 307 changes.
-- 24 places were signatures, calls and classes; a tuple or a dictionary of names is none.
+- 24 spots were signatures, calls and classes; a tuple or a dictionary of names is none.
 """
 
 
 class Checkout:
     """A checkout of the suite, read once.
 
-    Parameters
-    ----------
-    root
-        Its folder, which git knows.
-
-    Attributes
-    ----------
-    tracked
-        Paths of all tracked files that are there.
+    `root`: its folder, which git knows; `tracked`: paths of all tracked files that are there.
     """
 
     def __init__(self, root: Path) -> None:
@@ -230,7 +223,7 @@ def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-def option_places(modules: Iterable[Module]) -> list[str]:
+def option_signatures(modules: Iterable[Module]) -> list[str]:
     """Return where five or more options of a target are spelt out, by a signature, a call, or the fields of a class."""
     return [
         f"{module.path}:{node.lineno}"
@@ -282,17 +275,17 @@ def counted(root: Path) -> tuple[dict[str, int], dict[str, list[str]]]:
     validating = checkout.modules_of(checkout.validating)
     of_rooms, largest = rooms(checkout.modules)
     of_imports, found = drawing(checkout)
-    places = option_places(validating)
+    signatures = option_signatures(validating)
     figures = {
         **files_and_words(checkout),
         **of_rooms,
         **functions(validating),
-        "option_places": len(places),
+        "option_signatures": len(signatures),
         **of_imports,
-        **house_running.loaded_by_gate(root, checkout.shipped),
-        **house_running.one_case(root, checkout.shipped, checkout.validating),
+        **running.loaded_by_gate(root, checkout.shipped),
+        **running.one_case(root, checkout.shipped, checkout.validating),
     }
-    return figures, {**largest, **found, "places that spell out options": places}
+    return figures, {**largest, **found, "signatures that spell out options": signatures}
 
 
 def bounds() -> dict[str, dict[str, Any]]:
@@ -328,7 +321,7 @@ def study(figures: Mapping[str, int], sources: Mapping[str, Sequence[str]], comm
 
 
 def main() -> None:
-    """Count, print, and write the page where it is asked for."""
+    """Count, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR", help="count this checkout")
     parser.add_argument("--json", action="store_true", help="print figures and what they were counted from, as JSON")

@@ -35,7 +35,7 @@ SPREAD = 64
 DIFFERENT = 1e-5
 """An output that differs by more from that of the right tiles is wrong: in float32 these are off by a tenth of it."""
 CHANCE = 0.05
-"""How often a fault of the share that is told would be missed by as many rows, drawn at random."""
+"""How often a fault of the printed share would be missed by as many rows, drawn at random."""
 ABOUT = """
 Each mistake at length on each long case, in float32: in how many cases it changes anything, and in how many of these a
 sampled element lies outside of its tolerance. *Least worst* is the error / tolerance of the worst sampled element, in
@@ -48,16 +48,9 @@ share with less than 95 %: there the mistake is found for the borders of tiles, 
 class Found(NamedTuple):
     """What one case says of one mistake.
 
-    Attributes
-    ----------
-    case, mistake
-        Their ids.
-    worst
-        Error / tolerance of the worst sampled element.
-    wrong, of_sample
-        Which share of all rows, and of the sampled ones, it makes wrong.
-    by_chance
-        The share of wrong rows that rows drawn at random would find, were they as many as are sampled.
+    `case`, `mistake`: their ids; `worst`: error / tolerance of the worst sampled element; `wrong`, `of_sample`: which
+    share of all rows, and of the sampled ones, it makes wrong; `by_chance`: the share of wrong rows that rows drawn at
+    random would find, were they as many as are sampled.
     """
 
     case: str
@@ -137,11 +130,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what samples of long cases find.")
     add_write_option(parser, "long-sampling")
     parser.add_argument("--case", default="*")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     cases = load_suite(profiles=ON_REQUEST).cases.values()
-    found = [each for case in cases if fnmatchcase(case.id, asked.case) for each in findings(case)]
+    found = [each for case in cases if fnmatchcase(case.id, options.case) for each in findings(case)]
     study = Study("What the samples of long cases find", ABOUT, figures(found), details(found))
-    publish(study, asked.write)
+    publish(study, options.write)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from attnspec_authoring.mutation import all_mutants, read_equivalents, try_mutan
 
 ABOUT = """
 What the golden cases make of the mutants of [decision 20](../decisions/0020-proof-by-mutation.md): the reference with
-one place of its source changed, validated as any implementation is. A mutant is killed by a case that it fails, or
+one change of its source, validated as any implementation is. A mutant is killed by a case that it fails, or
 where it raises on a valid case, hangs or cannot be imported. *Equivalent* are those that are listed, each with the
-reason why no case can tell it from the reference; the rest that survives asks for a case.
+reason why no case can notice it; the rest that survives asks for a case.
 
 Nearly half of the equivalent ones sit in checks of the inputs: NumPy or a later check refuses the same input, or the
 contract says nothing about it. The others convert what has the type already, round what may stay wide, or touch only
@@ -44,7 +44,7 @@ def figures() -> list[str]:
 
 
 def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
+    """Measure, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_write_option(parser, "mutants")
     options = parser.parse_args()

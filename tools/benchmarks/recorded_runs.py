@@ -61,20 +61,10 @@ PACKAGES = ("numpy", "ml_dtypes", "rich", "click", "pytest", "torch", "onnx", "o
 class Run:
     """One process whose words are kept.
 
-    Attributes
-    ----------
-    name
-        The folder in which they are kept.
-    group
-        What ``--only`` selects it by.
-    words
-        Its command, after ``python -m``.
-    file
-        Name of the implementation below ``tests/``, wherever it stands; empty where none is needed.
-    writes
-        The documents that it writes.
-    reads
-        A document that an earlier run wrote, as ``run/document``; empty for none.
+    `name`: the folder in which they are kept; `group`: what ``--only`` selects it by; `words`: its command, after
+    ``python -m``; `file`: name of the implementation below ``tests/``, wherever it stands; empty where none is needed;
+    `writes`: the documents that it writes; `reads`: a document that an earlier run wrote, as ``run/document``; empty
+    for none.
     """
 
     name: str
@@ -136,27 +126,20 @@ GROUPS = tuple(dict.fromkeys(run.group for run in RUNS))
 def record(run: Run, folder: Path, *, earlier: Path, fields: Mapping[str, str]) -> None:
     """Run one command, and keep what it printed and wrote, its exit status, and nothing that varies.
 
-    Parameters
-    ----------
-    run
-        What to run.
-    folder
-        Where to keep it: in a folder of the run's name.
-    earlier
-        Where the document stands that it reads, if it reads one: the runs of the same recording, or of an older one.
-    fields
-        Field of a report as it is called today, to the name under which it is kept.
+    `run`: what to run; `folder`: where to keep it: in a folder of the run's name; `earlier`: where the document stands
+    that it reads, if it reads one: the runs of the same recording, or of an older one; `fields`: field of a report as
+    it is called today, to the name under which it is kept.
     """
     kept = folder / run.name
     kept.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as home:
         if run.file:
-            shutil.copy(_implementation(run.file), place)
+            shutil.copy(_implementation(run.file), home)
         if run.reads and (earlier / run.reads).exists():
-            shutil.copy(earlier / run.reads, place)
+            shutil.copy(earlier / run.reads, home)
         ended = subprocess.run(
             [sys.executable, "-m", *run.words],
-            cwd=place,
+            cwd=home,
             env=_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -165,7 +148,7 @@ def record(run: Run, folder: Path, *, earlier: Path, fields: Mapping[str, str]) 
             check=False,
         )
         said = {"exit_status.txt": f"{ended.returncode}\n", "stdout.txt": ended.stdout, "stderr.txt": ended.stderr}
-        written = (Path(place) / name for name in run.writes)
+        written = (Path(home) / name for name in run.writes)
         said |= {path.name: path.read_text(encoding="utf-8") for path in written if path.exists()}
     for name, text in said.items():
         (kept / name).write_text(_kept_text(name, text, fields), encoding="utf-8")

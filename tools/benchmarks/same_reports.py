@@ -58,18 +58,8 @@ EXAMPLES = 3
 class Difference:
     """Words or values that are not the same.
 
-    Attributes
-    ----------
-    run
-        Name of the run.
-    where
-        File and field.
-    case
-        Id and dtype of the result; empty elsewhere.
-    before
-        As the archive has it, in today's words.
-    now
-        As it is today.
+    `run`: name of the run; `where`: file and field; `case`: id and dtype of the result; empty elsewhere; `before`: as
+    the archive has it, in today's words; `now`: as it is today.
     """
 
     run: str
@@ -82,15 +72,8 @@ class Difference:
 class Renamings:
     """Whole words and sentences of the archive, to those of today; a capital at their beginning stays one.
 
-    Parameters
-    ----------
-    entries
-        Tables with ``before`` and ``now``. Where several fit, the longest does.
-
-    Attributes
-    ----------
-    uses
-        How often each was found.
+    `entries`: tables with ``before`` and ``now``. Where several fit, the longest does; `uses`: how often each was
+    found.
     """
 
     def __init__(self, entries: Sequence[Mapping[str, str]]) -> None:
@@ -122,12 +105,7 @@ class Renamings:
 class Comparison:
     """How two recordings are compared.
 
-    Attributes
-    ----------
-    renamings
-        What is called otherwise today.
-    figures
-        Whether numbers that depend on the machine must be the same.
+    `renamings`: what is called otherwise today; `figures`: whether numbers that depend on the machine must be the same.
     """
 
     renamings: Renamings
@@ -218,7 +196,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _word_differences(where: str, case: str, before: str, now: str) -> Iterator[Difference]:
-    """Return the words that two texts do not share, place by place."""
+    """Return the words that two texts do not share, word by word."""
     if before == now:
         return
     words, today = before.split(" "), now.split(" ")
@@ -317,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ways[name].add_argument(
             "--only", default=",".join(GROUPS), help=f"some of {', '.join(GROUPS)}, or runs by name"
         )
-    ways["compare"].add_argument("--recorded", type=Path, help="a folder that was recorded, in place of running")
+    ways["compare"].add_argument("--recorded", type=Path, help="a folder that was recorded, instead of running")
     ways["compare"].add_argument("--archive", type=Path, default=ARCHIVE)
     ways["compare"].add_argument("--without-figures", action="store_true")
     for name in ("record", "compare"):

@@ -28,16 +28,9 @@ STUDIES = Path(__file__).resolve().parents[2] / "spec" / "studies"
 class Study:
     """What one study measured.
 
-    Attributes
-    ----------
-    title
-        Its heading.
-    about
-        What was measured and how to read the figures, in Markdown.
-    figures
-        Markdown lines: tables, and the sentences between them.
-    details
-        Lines that are printed before the figures and not kept: what a reader asks for once, to look at one of them.
+    `title`: its heading; `about`: what was measured and how to read the figures, in Markdown; `figures`: Markdown
+    lines: tables, and the sentences between them; `details`: lines that are printed before the figures and not kept:
+    what a reader asks for once, to look at one of them.
     """
 
     title: str

@@ -58,7 +58,7 @@ def _rows(ratios: dict[str, dict[str, float]]) -> list[tuple[str, ...]]:
 
 
 def main() -> None:
-    """Measure, print, and write the page where it is asked for."""
+    """Measure, print, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_write_option(parser, "tolerance-margins")
     options = parser.parse_args()

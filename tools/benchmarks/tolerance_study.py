@@ -55,7 +55,7 @@ the grid, that no dtype holds exactly (Gaussian numbers of width 128, also with 
   flags; in brackets, the share of flagged pairs among those that differ from the reference in any bit.
 
 A rule that fails most right results misses nothing; its zero is worth nothing. What this model misses in float64 and
-float32 does not show in the output: a query that is edited in place, which the check of the inputs sees, and an
+float32 does not show in the output: a query that is edited itself, which the check of the inputs sees, and an
 excluded key that leaks less than a rounding, which float64 sees. What it misses in half precision is inside honest
 noise there: an exponential off by 1e-5, a scale off by 0.1 %, a small number in the denominator and, unfused, scores or
 weights rounded to the dtype.
@@ -66,7 +66,7 @@ weights rounded to the dtype.
 
 
 @dataclass(frozen=True)
-class Held:
+class Prepared:
     """One case in one dtype: what is called, what is expected, and within what."""
 
     name: str
@@ -75,7 +75,7 @@ class Held:
     attributes: Mapping[str, Any]
     expected: Values
     bound: Tolerance
-    place: int
+    index: int
     fused_index: int | None
 
     def output_of(self, function: Implementation) -> Array | None:
@@ -89,9 +89,9 @@ class Held:
 
     def ratio(self, got: Array, *, fused: bool = False) -> float:
         """Return the worst error / tolerance; infinite for another shape."""
-        place = self.fused_index if fused and self.fused_index is not None else self.place
+        index = self.fused_index if fused and self.fused_index is not None else self.index
         family = family_of(OPERATION)
-        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.expected, self.bound, place)
+        run = Run(None, self.dtype, OPERATIONS[OPERATION], family, {}, self.expected, self.bound, index)
         verdict = grade(run, Outputs({"output": got}))
         if verdict.worst is None:
             return math.inf if verdict.status == "fail" else 0.0
@@ -113,7 +113,7 @@ class Held:
         return np.broadcast_to(rows[:, None, :, None], shape)
 
 
-def golden_runs(folder: Path | None) -> Iterator[Held]:
+def golden_runs(folder: Path | None) -> Iterator[Prepared]:
     """Give every golden case of attention in every dtype, but for those that are graded by kind: NaN and infinity."""
     for case in load_suite(folder).cases.values():
         if case.operation != OPERATION or case.rejects is not None or case.sample or case.profile == "nonfinite":
@@ -124,10 +124,10 @@ def golden_runs(folder: Path | None) -> Iterator[Held]:
             given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
             assert isinstance(run.expected, Values)
             assert run.bound is not None
-            yield Held(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_index)
+            yield Prepared(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_index)
 
 
-def off_grid_runs() -> Iterator[Held]:
+def off_grid_runs() -> Iterator[Prepared]:
     """Give inputs that no dtype holds exactly."""
     for seed in range(1, 4):
         draw = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def off_grid_runs() -> Iterator[Held]:
                 grades = stacked([precision_of(dtype), precision_of(dtype, fused=True)])
                 bound = family_of(OPERATION).tolerance(OPERATION, seen, attributes, grades, {})
                 expected = Values(evaluate(OPERATION, seen, attributes, outputs=["output"]))
-                yield Held(f"off the grid: {kind}, {seed}", dtype, given, attributes, expected, bound, 0, 1)
+                yield Prepared(f"off the grid: {kind}, {seed}", dtype, given, attributes, expected, bound, 0, 1)
 
 
 # Right implementations
@@ -238,8 +238,8 @@ NEAR_MISSES: Mapping[str, Mapping[str, object]] = {
     "values summed in float16": {"weigh_values": summing_values_in_float16},
     "exponential off by 1e-5": {"exponentiate": coarse_exponential},
     "scale off by 0.1 %": {"scale_scores": lambda scores, scale: scale_scores(scores, scale * 1.001)},
-    "-1e4 in place of minus infinity": {"exclude_keys": excluding_by(-1e4)},
-    "-1e9 in place of minus infinity": {"exclude_keys": excluding_by(-1e9)},
+    "-1e4 instead of minus infinity": {"exclude_keys": excluding_by(-1e4)},
+    "-1e9 instead of minus infinity": {"exclude_keys": excluding_by(-1e9)},
     "last key dropped at more than 256": {"exclude_keys": dropping_the_last_of_257},
     "window wider by one": {"within_window": wider_window},
     "window narrower by one": {"within_window": narrower_window},
@@ -258,7 +258,7 @@ def wrong_implementations() -> dict[str, Implementation]:
 
 # Rules
 
-Rule = Callable[[Held, Array], bool]
+Rule = Callable[[Prepared, Array], bool]
 _ASSERT_CLOSE = {
     "float64": (1e-7, 1e-7),
     "float32": (1.3e-6, 1e-5),
@@ -267,17 +267,17 @@ _ASSERT_CLOSE = {
 }
 
 
-def within(held: Held, got: Array, relative: float, absolute: float) -> bool:
-    """Tell whether every number lies within ``absolute + relative * |expected|``."""
-    expected, counted = held.expected.outputs["output"], held.counted
+def within(run: Prepared, got: Array, relative: float, absolute: float) -> bool:
+    """Return whether every number lies within ``absolute + relative * |expected|``."""
+    expected, counted = run.expected.outputs["output"], run.counted
     return got.shape == expected.shape and np.allclose(
         got[counted].astype(np.float64), expected[counted], rtol=relative, atol=absolute, equal_nan=True
     )
 
 
-def largest_error(held: Held, got: Array) -> float:
+def largest_error(run: Prepared, got: Array) -> float:
     """Return the largest absolute error, infinite where NaN and numbers are mixed up."""
-    expected, counted = held.expected.outputs["output"], held.counted
+    expected, counted = run.expected.outputs["output"], run.counted
     if got.shape != expected.shape:
         return math.inf
     given, expected = got[counted].astype(np.float64), expected[counted]
@@ -287,17 +287,17 @@ def largest_error(held: Held, got: Array) -> float:
     return float(np.max(np.where(np.isnan(error), np.inf, error), initial=0.0))
 
 
-def twice_the_naive(held: Held, got: Array) -> bool:
-    """Tell whether the largest error is at most twice that of the naive implementation in the same dtype."""
-    return largest_error(held, got) <= 2 * held.naive_error
+def twice_the_naive(run: Prepared, got: Array) -> bool:
+    """Return whether the largest error is at most twice that of the naive implementation in the same dtype."""
+    return largest_error(run, got) <= 2 * run.naive_error
 
 
 RULES: Mapping[str, Rule] = {
-    "this model, unfused": lambda held, got: held.ratio(got) <= 1,
-    "this model, fused": lambda held, got: held.ratio(got, fused=True) <= 1,
-    "np.allclose (1e-5, 1e-8)": lambda held, got: within(held, got, 1e-5, 1e-8),
-    "torch.testing.assert_close, its defaults": lambda held, got: within(held, got, *_ASSERT_CLOSE[held.dtype]),
-    "rtol 1e-3, atol 1e-7": lambda held, got: within(held, got, 1e-3, 1e-7),
+    "this model, unfused": lambda run, got: run.ratio(got) <= 1,
+    "this model, fused": lambda run, got: run.ratio(got, fused=True) <= 1,
+    "np.allclose (1e-5, 1e-8)": lambda run, got: within(run, got, 1e-5, 1e-8),
+    "torch.testing.assert_close, its defaults": lambda run, got: within(run, got, *_ASSERT_CLOSE[run.dtype]),
+    "rtol 1e-3, atol 1e-7": lambda run, got: within(run, got, 1e-3, 1e-7),
     "at most twice the naive error": twice_the_naive,
 }
 
@@ -310,7 +310,7 @@ def quoted(name: str) -> str:
     return name if name in NEAR_MISSES else f"`{name}`"
 
 
-def margins(golden: list[Held], off_grid: list[Held]) -> list[str]:
+def margins(golden: list[Prepared], off_grid: list[Prepared]) -> list[str]:
     """Return the worst error / tolerance of every right implementation, golden cases first, off the grid behind."""
     rows: list[tuple[str, ...]] = []
     for name in right_implementations("float64"):
@@ -319,47 +319,47 @@ def margins(golden: list[Held], off_grid: list[Held]) -> list[str]:
             worst: list[float] = []
             for runs in (golden, off_grid):
                 computed = [
-                    (held, held.output_of(right_implementations(dtype)[name])) for held in runs if held.dtype == dtype
+                    (run, run.output_of(right_implementations(dtype)[name])) for run in runs if run.dtype == dtype
                 ]
-                worst.append(max((held.ratio(got) for held, got in computed if got is not None), default=0.0))
+                worst.append(max((run.ratio(got) for run, got in computed if got is not None), default=0.0))
             cells.append("; ".join(f"{ratio:.2f}" for ratio in worst))
         rows.append((name, *cells))
     return table(("right: worst error / tolerance, golden; off the grid", *FLOAT_DTYPES), rows)
 
 
-def near_misses(golden: list[Held]) -> list[str]:
+def near_misses(golden: list[Prepared]) -> list[str]:
     """Return how clearly each near miss fails in float32, and on how many cases."""
     rows: list[tuple[object, ...]] = []
     wrong = wrong_implementations()
     for name in NEAR_MISSES:
         ratios = {
-            held.name: held.ratio(got)
-            for held in golden
-            if held.dtype == "float32" and (got := held.output_of(wrong[name])) is not None
+            run.name: run.ratio(got)
+            for run in golden
+            if run.dtype == "float32" and (got := run.output_of(wrong[name])) is not None
         }
         clearest = max(ratios, key=lambda case: ratios[case])
         rows.append((name, f"{ratios[clearest]:.3g}", sum(ratio > 1 for ratio in ratios.values()), f"`{clearest}`"))
     return table(("wrong, in float32", "worst error / tolerance", "cases that fail", "clearest case"), rows)
 
 
-def rules(runs: list[Held]) -> tuple[list[str], list[str]]:
+def rules(runs: list[Prepared]) -> tuple[list[str], list[str]]:
     """Return false alarms and misses of every rule in every dtype, and which implementations are missed."""
     alarms: dict[tuple[str, str], list[bool]] = {}
     found: dict[tuple[str, str], dict[str, list[bool]]] = {}
-    for held in runs:
-        for name, function in right_implementations(held.dtype).items():
-            got = held.output_of(function)
+    for run in runs:
+        for name, function in right_implementations(run.dtype).items():
+            got = run.output_of(function)
             for rule, accepts in RULES.items():
-                if got is None or (rule.endswith(" fused") and held.dtype in HALF_PRECISION and name == "step by step"):
+                if got is None or (rule.endswith(" fused") and run.dtype in HALF_PRECISION and name == "step by step"):
                     continue
-                alarms.setdefault((rule, held.dtype), []).append(not accepts(held, got))
-        plain = held.output_of(in_working_precision(scaled_dot_product_attention))
+                alarms.setdefault((rule, run.dtype), []).append(not accepts(run, got))
+        plain = run.output_of(in_working_precision(scaled_dot_product_attention))
         for name, function in wrong_implementations().items():
-            got = held.output_of(function)
+            got = run.output_of(function)
             if got is None or plain is None or (got.shape == plain.shape and got.tobytes() == plain.tobytes()):
                 continue
             for rule, accepts in RULES.items():
-                found.setdefault((rule, held.dtype), {}).setdefault(name, []).append(not accepts(held, got))
+                found.setdefault((rule, run.dtype), {}).setdefault(name, []).append(not accepts(run, got))
     alarm_rows = [
         (rule, *(f"{sum(alarms[rule, dtype])} of {len(alarms[rule, dtype])}" for dtype in FLOAT_DTYPES))
         for rule in RULES
@@ -385,7 +385,7 @@ def rules(runs: list[Held]) -> tuple[list[str], list[str]]:
 
 
 def main() -> None:
-    """Run everything, print the tables, and write the page where it is asked for."""
+    """Run everything, print the tables, and write the page on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("golden", nargs="?", type=Path, help="another folder of golden files")
     add_write_option(parser, "tolerance-study")

@@ -1,7 +1,7 @@
 """Take pictures of the HTML report and of the console: ``python tools/screenshots FOLDER``.
 
-Needs playwright and a Chromium; ``--chromium`` says where it is. `light.png`, `failure.png` and `phone.png` in this
-folder were made so, for the README.
+Needs playwright and a Chromium; ``--chromium`` says where it is. `failure.png` in this folder was made so, for the
+README, and reduced to a palette of 256 colours, which halves it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def main() -> int:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     suite = load_suite()
     wrong, right = (_document(target) for target in (str(Path(__file__).with_name("almost_right.py")), "reference"))
-    with tempfile.TemporaryDirectory() as place:
-        one, both = Path(place) / "one.html", Path(place) / "both.html"
+    with tempfile.TemporaryDirectory() as folder:
+        one, both = Path(folder) / "one.html", Path(folder) / "both.html"
         one.write_text(html_page([wrong], ["almost right 0.3"], suite), encoding="utf-8")
         both.write_text(html_page([wrong, right], ["almost right 0.3", "reference"], suite), encoding="utf-8")
-        terminal = Path(place) / "terminal.html"
+        terminal = Path(folder) / "terminal.html"
         terminal.write_text(TERMINAL.format(html.escape(_printed("almost_right.py"))), encoding="utf-8")
         _take(one.as_uri(), both.as_uri(), terminal.as_uri(), arguments.folder, arguments.chromium)
     return 0
@@ -49,7 +49,7 @@ def main() -> int:
 
 def _document(target: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(json.dumps(report_to_json(attnspec.validate(target))))
-    # The path of this machine has no place in a picture.
+    # The path of this machine does not belong in a picture.
     document["implementation"]["adapter"] = document["implementation"]["adapter"].rsplit("/", 1)[-1]
     return document
 

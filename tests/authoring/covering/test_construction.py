@@ -8,7 +8,7 @@ import pytest
 
 from attnspec.base.errors import RecipeError
 from attnspec_authoring.covering.construction import completed, pairs, pairs_of
-from attnspec_authoring.covering.rows import Row, read_rows, write_rows
+from attnspec_authoring.covering.table import Row, read_rows, write_rows
 
 FACTORS = {
     "a": ("0", "1", "2"),

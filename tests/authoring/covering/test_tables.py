@@ -11,7 +11,7 @@ import pytest
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec_authoring.covering.construction import completed
-from attnspec_authoring.covering.effects import idle_features
+from attnspec_authoring.covering.seeds import idle_features
 from attnspec_authoring.recipes.attention import pairs
 from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 
@@ -48,7 +48,7 @@ def test_the_files_are_small(name):
 
 
 def test_many_numbers_use_every_bit_of_their_dtype():
-    """Numbers that are exact in a narrower dtype do not tell who rounds them to it."""
+    """Numbers that are exact in a narrower dtype do not show who rounds them to it."""
     by_narrower = {"float64": "float32", "float32": "float16", "float16": "bfloat16"}
     for dtype, narrower in by_narrower.items():
         offered = [case for cases in CASES.values() for case in cases if dtype in case.dtypes]

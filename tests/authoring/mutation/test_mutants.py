@@ -141,7 +141,7 @@ def test_a_mutant_listed_twice_is_refused(tmp_path):
         "y[..., :axis] -> y",
     ],
 )
-def test_one_place_is_changed(change):
+def test_one_spot_is_changed(change):
     assert change in changes()
 
 

@@ -16,8 +16,8 @@ GOLDEN = Path(__file__).parents[3] / "golden"
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """The ids of the cases that are asked for, mistake by mistake."""
+def requested(monkeypatch):
+    """The ids of the cases that are requested, mistake by mistake."""
     found = []
     ask = running.run_once
 
@@ -29,12 +29,12 @@ def asked(monkeypatch):
     return found
 
 
-def run(folder, place, **options):
+def run(folder, folder_of_cache, **options):
     # A process reads a suite once, and the folder changes between these runs.
     for cached in (running._suite, running._runs, running._right_answers):
         cached.cache_clear()
     options.setdefault("only", [MISTAKE, CONTROL])
-    return run_matrix(folder, cache=Cache(place), processes=1, **options)
+    return run_matrix(folder, cache=Cache(folder_of_cache), processes=1, **options)
 
 
 def add(case_id, folder):
@@ -42,53 +42,53 @@ def add(case_id, folder):
     shutil.copy(GOLDEN / f"{case_id}.json", folder / f"{case_id}.json")
 
 
-def test_what_is_known_is_not_asked_for_again(few, tmp_path, asked):
+def test_what_is_known_is_not_requested_again(few, tmp_path, requested):
     first = run(few, tmp_path / "cache")
-    assert asked
+    assert requested
     assert any(trial.wrong for trial in first.trials)
-    asked.clear()
+    requested.clear()
     assert run(few, tmp_path / "cache").trials == first.trials
-    assert asked == []
+    assert requested == []
 
 
-def test_a_new_case_and_a_changed_one_alone_are_asked_for(few, tmp_path, asked):
+def test_a_new_case_and_a_changed_one_alone_are_requested(few, tmp_path, requested):
     run(few, tmp_path / "cache")
-    asked.clear()
+    requested.clear()
     add("layout/softmax_rank_3", few)
     whole = run_matrix(few, only=[MISTAKE, CONTROL], processes=1)
-    asked.clear()
+    requested.clear()
     assert run(few, tmp_path / "cache").trials == whole.trials
-    assert set(asked) == {"layout/softmax_rank_3"}
-    asked.clear()
+    assert set(requested) == {"layout/softmax_rank_3"}
+    requested.clear()
     path = few / "layout" / "softmax_large.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "title": "Another title"}))
     run(few, tmp_path / "cache")
-    assert set(asked) == {"layout/softmax_large"}
+    assert set(requested) == {"layout/softmax_large"}
 
 
-def test_changed_code_makes_everything_anew(few, tmp_path, asked, monkeypatch):
+def test_changed_code_makes_everything_anew(few, tmp_path, requested, monkeypatch):
     run(few, tmp_path / "cache")
-    asked.clear()
+    requested.clear()
     monkeypatch.setattr(caching, "_harness_digest", lambda: "another harness")
     run(few, tmp_path / "cache")
-    assert {"layout/softmax_columns", "layout/softmax_large"} <= set(asked)
+    assert {"layout/softmax_columns", "layout/softmax_large"} <= set(requested)
 
 
-def test_a_damaged_or_deleted_cache_is_made_anew(few, tmp_path, asked):
-    place = tmp_path / "cache"
-    first = run(few, place)
-    cut = (place / f"{MISTAKE}.json").read_text()[:-9]
+def test_a_damaged_or_deleted_cache_is_made_anew(few, tmp_path, requested):
+    folder_of_cache = tmp_path / "cache"
+    first = run(few, folder_of_cache)
+    cut = (folder_of_cache / f"{MISTAKE}.json").read_text()[:-9]
     of_another_form = cut.replace('{"layout', '[{"layout') + "]"
     for text in ("", "[]", '{"code": 1}', cut, of_another_form):
-        for path in place.iterdir():
+        for path in folder_of_cache.iterdir():
             path.write_text(text)
-        asked.clear()
-        assert run(few, place).trials == first.trials
-        assert asked
-    shutil.rmtree(place)
-    assert run(few, place).trials == first.trials
-    assert sorted(path.stem for path in place.iterdir()) == sorted([MISTAKE, CONTROL])
+        requested.clear()
+        assert run(few, folder_of_cache).trials == first.trials
+        assert requested
+    shutil.rmtree(folder_of_cache)
+    assert run(few, folder_of_cache).trials == first.trials
+    assert sorted(path.stem for path in folder_of_cache.iterdir()) == sorted([MISTAKE, CONTROL])
 
 
 def test_code_that_is_edited_meanwhile_is_not_blamed_for_what_ran(few, tmp_path, monkeypatch):
@@ -99,25 +99,25 @@ def test_code_that_is_edited_meanwhile_is_not_blamed_for_what_ran(few, tmp_path,
 
 
 def test_what_depends_on_earlier_calls_is_kept_for_all_its_cases_together(few, tmp_path, monkeypatch):
-    asked = []
+    requested = []
     ask = running.run_suite
 
     def listening(suite, *arguments, **options):
-        asked.append(set(suite.cases))
+        requested.append(set(suite.cases))
         return ask(suite, *arguments, **options)
 
     monkeypatch.setattr(running, "run_suite", listening)
     remembering = ["softmax.axis_remembered"]
     first = run(few, tmp_path / "cache", only=remembering)
     assert run(few, tmp_path / "cache", only=remembering).trials == first.trials
-    assert asked == [{"layout/softmax_columns", "layout/softmax_large"}]
+    assert requested == [{"layout/softmax_columns", "layout/softmax_large"}]
     add("layout/softmax_rank_3", few)
     run(few, tmp_path / "cache", only=remembering)
-    assert asked[1:] == [{"layout/softmax_columns", "layout/softmax_large", "layout/softmax_rank_3"}]
+    assert requested[1:] == [{"layout/softmax_columns", "layout/softmax_large", "layout/softmax_rank_3"}]
     part = Cache(tmp_path / "cache", of_part=True)
     run_matrix(few, only=remembering, cache=part, select=("layout/softmax_large",), processes=1)
     run(few, tmp_path / "cache", only=remembering)
-    assert len(asked) == 3, "a part is asked for itself, and takes nothing away from the whole"
+    assert len(requested) == 3, "a part is requested itself, and takes nothing away from the whole"
 
 
 def test_each_digest_is_of_the_file_that_makes_the_mistake():

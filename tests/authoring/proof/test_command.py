@@ -34,7 +34,7 @@ def test_the_list_can_be_that_of_one_operation(capsys):
         (["--matrix", "--golden", "/nowhere"], "no folder of golden files"),
     ],
 )
-def test_what_cannot_be_run_is_told_in_a_sentence(arguments, words, capsys):
+def test_what_cannot_be_run_is_reported_in_a_sentence(arguments, words, capsys):
     assert main(["mistakes", *arguments]) == 2
     assert words in capsys.readouterr().err
 
@@ -58,13 +58,13 @@ def test_the_matrix_says_what_survives_and_writes_json_page_and_core(few, tmp_pa
     assert capsys.readouterr().out.count("\n") == len(core["cases"])
 
 
-def test_a_file_that_cannot_be_written_is_told_before_anything_runs(few, tmp_path, capsys):
+def test_a_file_that_cannot_be_written_is_reported_before_anything_runs(few, tmp_path, capsys):
     shutil.rmtree(few)
     assert main(["mistakes", "--matrix", "--golden", str(few), "--write-matrix", str(tmp_path / "no" / "x.json")]) == 2
     assert "x.json" in capsys.readouterr().err
 
 
-def test_a_file_that_cannot_be_written_after_all_is_told_in_a_sentence(few, tmp_path, capsys):
+def test_a_file_that_cannot_be_written_after_all_is_reported_in_a_sentence(few, tmp_path, capsys):
     (tmp_path / "taken").mkdir()
     arguments = ["--golden", str(few), "--no-cache", "--processes", "1", "--write-matrix", str(tmp_path / "taken")]
     assert main(["mistakes", "--matrix", *arguments]) == 2

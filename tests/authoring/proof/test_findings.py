@@ -72,7 +72,7 @@ def test_clauses_need_a_case_and_a_mistake(found, trial):
     assert findings.unbroken == ("softmax.other", "softmax.third")
 
 
-def test_what_half_precision_does_not_show_is_told(found, trial):
+def test_what_half_precision_does_not_show_is_reported(found, trial):
     findings = found(trial("softmax.m", {**BOTH, "float16": ("a/1",)}))
     assert findings.unseen == {"softmax.m": ("bfloat16",)}
 

@@ -4,7 +4,7 @@ import json
 import random
 import shutil
 import sys
-from base64 import b64encode
+from base64 import b85encode
 from pathlib import Path
 from zlib import compress
 
@@ -100,7 +100,7 @@ def test_bits_stand_for_cases_in_the_order_of_their_ids(few):
     tried = Tried("batch_1/one", ("softmax.definition",), {"softmax": frozenset(["layout/softmax_large"])})
     unnoticed = Tried("batch_1/two", ("softmax.definition",), {"softmax": frozenset()})
     # Two cases, the bits of the first one foremost: 01.
-    noticed = b64encode(compress(b"\x40", level=9)).decode()
+    noticed = b85encode(compress(b"\x40", level=9)).decode()
     assert judged_document([tried, unnoticed], few)["operations"] == {
         "softmax": {
             "cases": ["layout/softmax_columns", "layout/softmax_large"],
@@ -116,12 +116,12 @@ def test_bits_stand_for_cases_in_the_order_of_their_ids(few):
         (["--judged", "/nowhere", "--matrix"], "only --golden and --processes go with it"),
     ],
 )
-def test_what_cannot_be_judged_is_told_in_a_sentence(arguments, words, capsys):
+def test_what_cannot_be_judged_is_reported_in_a_sentence(arguments, words, capsys):
     assert main(["mistakes", *arguments]) == 2
     assert words in capsys.readouterr().err
 
 
-def test_every_case_and_every_judgement_is_in_the_file():
+def test_every_case_and_every_judged_implementation_is_in_the_file():
     judged = {f"{path.parents[1].name}/{path.stem}": clauses for path, clauses in judged_files(map(Path, KEPT)).items()}
     assert {entry.id: entry.clauses for entry in kept().values()}.items() <= judged.items(), ADVICE
     assert len(kept()) > 0.8 * len(judged), ADVICE

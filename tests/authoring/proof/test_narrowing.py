@@ -61,7 +61,7 @@ def test_a_mistake_and_a_case_meet(said):
         (["--case", "layout/*", "--write-matrix", "x.json"], "about the whole matrix"),
     ],
 )
-def test_what_cannot_be_run_is_told_in_a_sentence(said, arguments, words):
+def test_what_cannot_be_run_is_reported_in_a_sentence(said, arguments, words):
     status, printed = said(*arguments)
     assert status == 2
     assert words in printed.err

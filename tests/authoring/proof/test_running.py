@@ -27,7 +27,7 @@ def test_the_trials_come_in_the_order_of_the_catalogue(few):
     assert [trial.kind for trial in matrix.trials] == ["mistake", "mistake", "control"]
 
 
-def test_only_the_dtypes_that_are_asked_for_are_run(few):
+def test_only_the_dtypes_that_are_requested_are_run(few):
     matrix = run_matrix(few, dtypes=("float32",), only=["softmax.not_normalised"], processes=1)
     assert set(by_id(matrix)["softmax.not_normalised"].wrong) == {"float32"}
 
@@ -57,7 +57,7 @@ def test_what_depends_on_earlier_calls_is_noticed_by_the_second_pass():
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_progress_is_told_for_each_trial(few, processes):
+def test_progress_is_reported_for_each_trial(few, processes):
     seen = []
     run_matrix(few, only=["softmax.online", "softmax.no_maximum"], processes=processes, progress=seen.append)
     assert sorted(trial.id for trial in seen) == ["softmax.no_maximum", "softmax.online"]

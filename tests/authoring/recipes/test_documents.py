@@ -65,9 +65,9 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def test_ids_are_unique_and_name_their_document() -> None:
     assert len(BY_ID) == len(CASES)
     for case in CASES:
-        place = re.fullmatch(r"(?:documents/|nonfinite/document_)(00[0-4])[/_][a-z0-9_]+", case.id)
-        assert place is not None
-        assert case.source.document == DOCUMENTS[place[1]]
+        found = re.fullmatch(r"(?:documents/|nonfinite/document_)(00[0-4])[/_][a-z0-9_]+", case.id)
+        assert found is not None
+        assert case.source.document == DOCUMENTS[found[1]]
         assert case.source.section
 
 
@@ -96,7 +96,7 @@ def test_clauses_and_errata_exist(case) -> None:
     assert claimed <= set(errata())
 
 
-def test_every_operation_is_held() -> None:
+def test_every_operation_is_covered() -> None:
     assert {case.operation for case in VALID} == OF_ATTENTION
 
 
@@ -132,7 +132,7 @@ def test_every_operation_has_two_cases_of_equal_shapes_and_unequal_values() -> N
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.rejects], ids=lambda case: case.id)
-def test_a_refusal_has_a_valid_twin(case) -> None:
+def test_a_refusal_has_a_valid_counterpart(case) -> None:
     counterpart = BY_ID[case.rejects.counterpart]
     assert counterpart.rejects is None
     assert counterpart.operation == case.operation
@@ -265,7 +265,7 @@ def test_seeded_heads_give_the_printed_output() -> None:
     np.testing.assert_allclose(output.T, as_printed, rtol=0.0, atol=5.0e-4)
 
 
-def test_head_layouts_tell_every_element_apart() -> None:
+def test_head_layouts_distinguish_every_element() -> None:
     for case in VALID:
         if case.operation in {"split_heads", "combine_heads"} and case.source.document != DOCUMENTS["003"]:
             assert len(np.unique(case.inputs["x"])) == case.inputs["x"].size

@@ -124,7 +124,7 @@ CUT_BY_PATTERN = (
     "quantized/one_number_in_a_table",
     "quantized/scales_of_*_entries*",
     "quantized/unlike_owners*",
-    # Long sequences, of which there is one for each size of a page or order of memory, are as few as show the place.
+    # Long sequences, of which there is one for each size of a page or order of memory, are as few as show it.
     "memory/*_sequences*",
     "paged/window_*",
 )
@@ -156,7 +156,7 @@ def lengths(case) -> dict[str, int]:
 
 
 def attended_one_by_one(case) -> tuple[np.ndarray, np.ndarray]:
-    """Tell key by key who may attend to whom, and which queries are graded; the spec page, read aloud."""
+    """Return key by key who may attend to whom, and which queries are graded; the spec page, read aloud."""
     inputs, attributes = case.inputs, case.attributes
     size = lengths(case)
     past = inputs["past_key"].shape[2] if "past_key" in inputs else 0
@@ -168,9 +168,9 @@ def attended_one_by_one(case) -> tuple[np.ndarray, np.ndarray]:
     left, right = attributes.get("window") or (None, None)
     for b, h, i in np.ndindex(*attended.shape[:3]):
         counted = inputs["key_lengths"][b] if "key_lengths" in inputs else columns
-        asked = inputs["query_lengths"][b] if "query_lengths" in inputs else size["Sq"]
-        position = i + (counted - asked if attributes.get("causal_alignment") == "bottom_right" else past)
-        graded[b, h, i] = i < asked
+        count = inputs["query_lengths"][b] if "query_lengths" in inputs else size["Sq"]
+        position = i + (counted - count if attributes.get("causal_alignment") == "bottom_right" else past)
+        graded[b, h, i] = i < count
         for j in range(columns):
             allowed = j < counted
             allowed &= not attributes.get("is_causal") or j <= position
@@ -386,7 +386,7 @@ def test_equal_shapes_with_unequal_values_for_every_operation_and_feature() -> N
     assert operations == set(OPERATIONS) - without_input
 
 
-def test_a_refusal_has_a_valid_twin() -> None:
+def test_a_refusal_has_a_valid_counterpart() -> None:
     for case in (case for case in NEW if case.rejects):
         counterpart = BY_ID[case.rejects.counterpart]
         assert counterpart.rejects is None
@@ -397,7 +397,7 @@ def test_a_refusal_has_a_valid_twin() -> None:
         assert choice in CHOICES[name]
 
 
-def test_refusals_differ_from_their_twins_in_few_inputs() -> None:
+def test_refusals_differ_from_their_counterparts_in_few_inputs() -> None:
     for case in (case for case in NEW if case.rejects and case.operation == "scaled_dot_product_attention"):
         counterpart = BY_ID[case.rejects.counterpart]
         changed = {name for name, array in case.inputs.items() if not np.array_equal(array, counterpart.inputs[name])}
@@ -405,9 +405,9 @@ def test_refusals_differ_from_their_twins_in_few_inputs() -> None:
 
 
 @pytest.mark.parametrize("kind", ["fortran", "heads_last", "reversed", "gapped", "broadcast", "readonly"])
-def test_every_presentation_is_asked_of_every_tensor(kind) -> None:
-    asked = {name for case in NEW for name, memory_order in case.memory_order.items() if memory_order == kind}
-    assert asked >= {"query", "key", "value", "mask"}
+def test_every_memory_order_is_required_of_every_tensor(kind) -> None:
+    required = {name for case in NEW for name, memory_order in case.memory_order.items() if memory_order == kind}
+    assert required >= {"query", "key", "value", "mask"}
     for case in NEW:
         for name, memory_order in case.memory_order.items():
             if memory_order == "broadcast":

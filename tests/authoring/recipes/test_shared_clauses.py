@@ -51,8 +51,8 @@ def test_a_changed_argument_is_named_where_the_page_has_the_clause() -> None:
 
 
 def test_a_clause_that_the_recipe_names_is_not_named_twice() -> None:
-    asked = replace(PLAIN, clauses=("softmax.memory_layout", *PLAIN.clauses), memory_order={"x": "gapped"})
-    assert named(asked) == ()
+    ordered = replace(PLAIN, clauses=("softmax.memory_layout", *PLAIN.clauses), memory_order={"x": "gapped"})
+    assert named(ordered) == ()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)

@@ -28,11 +28,11 @@ def old_and_new(recipes, tmp_path, texts):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device", "golden")])
-@pytest.mark.parametrize("place", ["os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace"])
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace"])
 @pytest.mark.parametrize("after", range(5))
-def test_an_interruption_leaves_old_or_new_files(folder, old_and_new, texts, monkeypatch, place, after, error) -> None:
+def test_an_interruption_leaves_old_or_new_files(folder, old_and_new, texts, monkeypatch, step, after, error) -> None:
     old, new = old_and_new
-    owner, name = place.rsplit(".", 1)
+    owner, name = step.rsplit(".", 1)
     genuine = os.fsync if owner == "os" else getattr(Path, name)
     calls = []
 
@@ -43,7 +43,7 @@ def test_an_interruption_leaves_old_or_new_files(folder, old_and_new, texts, mon
         return genuine(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(place, interrupted)
+        patch.setattr(step, interrupted)
         with pytest.raises(UsageError if isinstance(error, OSError) else KeyboardInterrupt):
             regenerate(folder)
     present = texts(folder)
@@ -65,5 +65,5 @@ def test_a_kill_at_any_moment_leaves_old_or_new_files(folder) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    # Five files, each with a temporary file that is opened, given its mode and moved into its place.
+    # Five files, each with a temporary file that is opened, given its mode and moved to its path.
     assert int(done.stdout) > 15

@@ -86,7 +86,7 @@ WRONG = {
         lambda case: replace(case, printed=(replace(PLAIN, of="wieghts"),)),
         "'wieghts', which is no input or stored output",
     ),
-    "printed at no place": (
+    "printed at no index": (
         lambda case: replace(case, printed=(replace(PLAIN, index=(0, 0)),)),
         "printed for 'weights' cannot be compared",
     ),
@@ -141,12 +141,12 @@ def test_a_last_printed_digit_is_worth_half_a_unit(recipes, folder) -> None:
                 regenerate(folder)
 
 
-def test_a_twin_that_no_recipe_makes(recipes, folder) -> None:
+def test_a_counterpart_that_no_recipe_makes(recipes, folder) -> None:
     refusal = recipes["context_vector_width_mismatch"]
     recipes.exchange(replace(refusal, rejects=replace(refusal.rejects, counterpart="documents/003/nobody")))
     with pytest.raises(RecipeError) as raised:
         regenerate(folder)
-    assert str(raised.value) == f"{refusal.id} names the twin 'documents/003/nobody', which no recipe makes."
+    assert str(raised.value) == f"{refusal.id} names the counterpart 'documents/003/nobody', which no recipe makes."
     assert not folder.exists()
 
 
@@ -174,7 +174,7 @@ def test_the_command_line_ends_with_2(recipes, folder, capsys) -> None:
     assert capsys.readouterr().err == f"attnspec: {COUNTERPART}: context_vector has no argument 'scal'.\n"
 
 
-def test_a_missing_flint_is_told_once(monkeypatch) -> None:
+def test_a_missing_flint_is_reported_once(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "flint", None)
     with pytest.raises(MissingDependencyError) as caught:
         filled_document(documents.cases()[0])

@@ -70,7 +70,7 @@ def test_everything_recomputes_and_writes_nothing(recipes, folder) -> None:
     assert (outcome.computed, outcome.differences) == (4, ())
 
 
-def test_progress_is_told_of_every_case(recipes, folder) -> None:
+def test_progress_is_reported_of_every_case(recipes, folder) -> None:
     calls = []
     regenerate(folder, progress=lambda: calls.append(1))
     check(folder, progress=lambda: calls.append(1))
@@ -155,7 +155,7 @@ def test_a_damaged_index_is_made_anew(recipes, folder, damage, texts) -> None:
     assert texts(folder) == right
 
 
-def test_a_file_in_place_of_the_folder_is_a_sentence(recipes, tmp_path, capsys) -> None:
+def test_a_file_instead_of_the_folder_is_a_sentence(recipes, tmp_path, capsys) -> None:
     (tmp_path / "file").write_text("here")
     with pytest.raises(UsageError, match=r"file cannot be written \(.+\); regenerate in a checkout of attnspec\."):
         regenerate(tmp_path / "file")

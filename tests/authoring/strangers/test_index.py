@@ -1,6 +1,5 @@
-"""Index of strangers' implementations: one line for each file of the archives, and a first score that stays."""
+"""Index of strangers' implementations: a row for each, a digest for each batch, and a first score that stays."""
 
-import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from attnspec_authoring.strangers import (
     Batch,
     Stranger,
     batch_names,
+    files_digest,
     files_in,
     index_text,
     read_batch,
@@ -52,26 +52,24 @@ def batch(tmp_path):
     return folder
 
 
-def digests(index):
-    found = {stranger.name: stranger.sha256 for stranger in index.strangers}
-    return found | {f"{batch.name}/{file}": digest for batch in index.batches for file, digest in batch.others.items()}
-
-
-def test_every_file_of_every_archive_is_listed_with_its_digest(index):
-    contents = {
-        name: hashlib.sha256(content).hexdigest()
-        for batch in batch_names()
-        for name, content in files_in(unpacked(batch)).items()
+def test_every_batch_has_the_digest_of_all_its_files(index):
+    assert {batch.name: batch.sha256 for batch in index.batches} == {
+        batch: files_digest(files_in(unpacked(batch))) for batch in batch_names()
     }
-    assert digests(index) == contents
 
 
-def test_files_are_as_their_authors_left_them(index):
-    lines = [
-        f"{digest}  {name}\n" for name, digest in digests(index).items() if int(name.split("/")[0].split("_")[1]) <= 77
-    ]
-    assert len(lines) == 3817
-    assert hashlib.sha256("".join(sorted(lines)).encode()).hexdigest() == WRITTEN
+def test_files_are_as_their_authors_left_them():
+    files: dict[str, bytes] = {}
+    for batch in batch_names():
+        if int(batch.rpartition("_")[2]) <= 77:
+            files |= files_in(unpacked(batch))
+    assert len(files) == 3817
+    assert files_digest(files) == WRITTEN
+
+
+@pytest.mark.parametrize("changed", [{"a": b"2", "b": b""}, {"a": b"1", "c": b""}, {"a": b"1"}, {"a": b"", "b": b"1"}])
+def test_a_digest_is_of_every_file_and_its_name(changed):
+    assert files_digest({"b": b"", "a": b"1"}) == files_digest({"a": b"1", "b": b""}) != files_digest(changed)
 
 
 def test_what_an_author_said_stands_in_the_index(index):
@@ -82,14 +80,14 @@ def test_what_an_author_said_stands_in_the_index(index):
             replace(stranger, first=None, taught=None, noticed_by=None, reason=None, left_open=False, needs=None)
             for stranger in listed
         ] == [*strangers]
-        assert batch.others in [known.others for known in index.batches if known.name == name]
+        assert batch.sha256 in [known.sha256 for known in index.batches if known.name == name]
 
 
 def test_the_index_is_compact_and_sorted_and_reads_back(index):
     text = INDEX.read_text(encoding="utf-8")
     assert text == index_text(index)
-    assert text.count("\n") == len(index.batches) + len(index.strangers) + 5
-    assert json.loads(text)["format"] == 1
+    assert text.count("\n") == 2 * len(index.batches) + len(index.strangers) + 3
+    assert json.loads(text)["format"] == 2
     assert [batch.name for batch in index.batches] == [*batch_names()]
     assert len({stranger.name for stranger in index.strangers}) == len(index.strangers)
     assert index.with_strangers(reversed(index.strangers)) == index
@@ -115,15 +113,15 @@ def test_the_page_says_what_the_index_says(index):
 
 def test_the_page_counts_each_kind_by_itself(index):
     strangers = (
-        Stranger("batch_100", "wrong/1.py", "", in_reach=True, first="killed", noticed_by="core/plain"),
-        Stranger("batch_100", "wrong/2.py", "", in_reach=True, first="survived", noticed_by="core/plain"),
-        Stranger("batch_100", "wrong/3.py", "", in_reach=True, first="survived", reason="nothing shows it"),
-        Stranger("batch_100", "wrong/4.py", "", in_reach=False, first="survived"),
-        Stranger("batch_100", "right/1.py", "", first="failed", noticed_by="core/plain", reason="it is not right"),
-        Stranger("batch_100", "right/2.py", "", first="passed"),
-        Stranger("batch_101", "wrong/1.py", "", in_reach=True),
+        Stranger("batch_100", "wrong/1.py", shown_by_small_cases=True, first="killed", noticed_by="core/plain"),
+        Stranger("batch_100", "wrong/2.py", shown_by_small_cases=True, first="survived", noticed_by="core/plain"),
+        Stranger("batch_100", "wrong/3.py", shown_by_small_cases=True, first="survived", reason="nothing shows it"),
+        Stranger("batch_100", "wrong/4.py", shown_by_small_cases=False, first="survived"),
+        Stranger("batch_100", "right/1.py", first="failed", noticed_by="core/plain", reason="it is not right"),
+        Stranger("batch_100", "right/2.py", first="passed"),
+        Stranger("batch_101", "wrong/1.py", shown_by_small_cases=True),
     )
-    batches = (Batch("batch_100", 12, "", "A note."), Batch("batch_101"))
+    batches = (Batch("batch_100", "", 12, "", "A note."), Batch("batch_101", ""))
     page = strangers_page(replace(index, cases=34, batches=batches, strangers=strangers))
     assert "| 100 | 12 | 3 | 1 | 2 | 1 | 0 | 0 | 2 | 1 | 1 |" in page
     assert "| 101 | - | 1 | - | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in page
@@ -137,10 +135,10 @@ def test_the_page_counts_each_kind_by_itself(index):
 def test_a_batch_is_read_as_its_author_hands_it_over(batch):
     found, strangers = read_batch(batch)
     assert [stranger.file for stranger in strangers] == ["right/01_one.py", "wrong/001_one.py", "wrong/002_two.py"]
-    assert [stranger.in_reach for stranger in strangers] == [None, True, False]
+    assert [stranger.shown_by_small_cases for stranger in strangers] == [None, True, False]
     assert [stranger.sentence for stranger in strangers] == ["File 01_one, of two lines.", *["It is wrong."] * 2]
     assert strangers[1].clauses == ("softmax.definition",)
-    assert found.others.keys() == {"batch.json", "wrong/_shared.py"}
+    assert found.sha256 == files_digest(files_in(batch))
 
 
 def test_judges_have_the_last_word_on_clauses(batch):
@@ -173,17 +171,17 @@ def test_a_first_score_is_written_once(index, batch):
         ("killed", "core/one"),
         ("survived", None),
     ]
-    assert scored.batches[-1] == Batch("batch_100", 12, "digest", None, found.others)
+    assert scored.batches[-1] == Batch("batch_100", found.sha256, 12, "digest")
     assert scored.strangers[: len(index.strangers)] == index.strangers
     with pytest.raises(UsageError, match="batch_100 has its first score already"):
         with_first_score(scored, found, strangers, failing)
 
 
 def test_a_kill_is_renewed_and_a_surprise_is_not(index):
-    was = Stranger("batch_100", "wrong/1.py", "", noticed_by="core/plain")
-    survivor = Stranger("batch_100", "wrong/2.py", "")
-    right = Stranger("batch_100", "right/1.py", "")
-    left_open = Stranger("batch_100", "wrong/3.py", "", left_open=True, reason="open")
+    was = Stranger("batch_100", "wrong/1.py", noticed_by="core/plain")
+    survivor = Stranger("batch_100", "wrong/2.py")
+    right = Stranger("batch_100", "right/1.py")
+    left_open = Stranger("batch_100", "wrong/3.py", left_open=True, reason="open")
     before = replace(index, strangers=(right, was, survivor, left_open))
     trials = [Trial(right, "core/one", ""), Trial(was), Trial(survivor, "core/one", "")]
     trials.append(Trial(left_open, "core/one", ""))
@@ -194,7 +192,7 @@ def test_a_kill_is_renewed_and_a_surprise_is_not(index):
     assert (moved.cases, moved.suite) == (index.cases, index.suite)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 1, "strangers": [{"no": 1}]}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 3}', '{"format": 2, "strangers": {"batch_1": [["no"]]}}'])
 def test_an_index_that_cannot_be_read_is_reported_in_a_sentence(text, tmp_path):
     (tmp_path / "index.json").write_text(text)
     with pytest.raises(ArchiveError, match=r"index\.json cannot be read .* take it from the repository again"):

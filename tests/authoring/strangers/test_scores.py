@@ -68,7 +68,7 @@ def test_a_right_one_that_fails_is_a_surprise(examiner):
 
 
 def test_what_cannot_be_imported_is_a_surprise_but_for_a_library_that_it_needs(examiner):
-    trial = try_stranger(Stranger("batch_7", "wrong/not_there.py", ""), examiner)
+    trial = try_stranger(Stranger("batch_7", "wrong/not_there.py"), examiner)
     assert trial.noticed_by is None
     assert trial.surprise.startswith("batch_7/wrong/not_there.py cannot be validated: ")
     assert trial.surprise.endswith(trial.problem)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from attnspec_authoring.mutation.equivalents import LISTED, read_equivalents
-from attnspec_authoring.mutation.mutants import all_mutants
+from attnspec_authoring.mutation.mutants import LISTED, all_mutants, read_equivalents
 from attnspec_authoring.mutation.trials import try_mutants
 from attnspec_authoring.rotation import is_due
 
@@ -25,7 +24,7 @@ def main() -> int:
     for heading, entries in (
         ("No golden case notices these. Add one, or list them with the reason why none can:", unlisted),
         (f"These are in {LISTED.name}, but a case fails them. Take them out:", killed),
-        (f"These are in {LISTED.name}, but the reference has no such place. Take them out:", gone),
+        (f"These are in {LISTED.name}, but the reference has no such code. Take them out:", gone),
     ):
         if entries:
             print(heading, *(f"  {entry}" for entry in entries), sep="\n")  # noqa: T201

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attnspec_reference
 from attnspec_authoring.mutation.rules import replacements
@@ -102,3 +104,19 @@ def _spliced(source: str, node: ast.expr | ast.stmt, text: str) -> str:
     end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
     whole = source.encode()
     return (whole[:start] + text.encode() + whole[end:]).decode()
+
+
+Equivalents: TypeAlias = Mapping[str, str]
+"""Mutant to the reason why no case can notice it."""
+
+LISTED = Path(__file__).with_name("equivalents.toml")
+
+
+def read_equivalents(file: Path = LISTED) -> Equivalents:
+    """Read tables ``[[equivalent]]`` of a ``reason`` and ids of ``mutants``; `ValueError` if one occurs twice."""
+    entries = tomllib.loads(file.read_text(encoding="utf-8")).get("equivalent", [])
+    listed = [(mutant, entry["reason"]) for entry in entries for mutant in entry["mutants"]]
+    equivalents = dict(listed)
+    if len(equivalents) < len(listed):
+        raise ValueError(f"{file.name} lists a mutant twice; keep one entry for each.")
+    return equivalents

@@ -80,7 +80,7 @@ class Examiner:
     def first_failure_of_a_mutant(self, implementation: Implementation) -> Result | None:
         """Validate a mutant up to the first wrong result.
 
-        Mutants declare nothing, so that their tolerances are computed once. It is asked once; only cases that look for
+        Mutants declare nothing, so that their tolerances are computed once. It is called once; only cases that look for
         memory between calls, or for what is not repeatable, are validated as a whole, in float64.
         """
         cases = self._ordered(implementation)
@@ -116,7 +116,7 @@ class Examiner:
 
 
 _LARGEST_PART = 64
-"""How many cases are asked for before it is seen whether one has failed, once many have not."""
+"""How many cases are run before it is seen whether one has failed, once many have not."""
 
 
 def _parts(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:

@@ -59,7 +59,7 @@ class _Kept(NamedTuple):
     @classmethod
     def read(cls, digest: str, dtypes: str, failed: Mapping[str, str]) -> _Kept:
         """Read what `written` gives."""
-        return cls(digest, {_DTYPES[int(place)]: failed.get(_DTYPES[int(place)]) for place in dtypes})
+        return cls(digest, {_DTYPES[int(index)]: failed.get(_DTYPES[int(index)]) for index in dtypes})
 
 
 def _is_of(kept: _Kept | None, digest: str) -> bool:
@@ -219,5 +219,5 @@ def _file_of(module: str) -> Path | None:
     first, *rest = module.split(".")
     if first not in _PACKAGES or first in _WHOLE:
         return None
-    place = _PACKAGES[first].joinpath(*rest)
-    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+    base = _PACKAGES[first].joinpath(*rest)
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)

@@ -1,10 +1,11 @@
-"""Findings of the matrix: survivors, unjust failures, and gaps of cases and mistakes."""
+"""Findings of the matrix, survivors, unjust failures and gaps of cases and mistakes; and both as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from attnspec.cases import FORMAT
 from attnspec.contract.dtypes import HALF_PRECISION
 
 if TYPE_CHECKING:
@@ -113,8 +114,43 @@ def _redundant(matrix: Matrix) -> dict[str, str]:
     for cases in by_operation.values():
         # Of two cases that notice the same, the first one stays.
         order = sorted(cases, key=lambda case: -len(sets[case]))
-        for place, case in enumerate(order):
-            larger = next((other for other in order[:place] if other not in found and sets[case] <= sets[other]), None)
+        for index, case in enumerate(order):
+            larger = next((other for other in order[:index] if other not in found and sets[case] <= sets[other]), None)
             if larger is not None:
                 found[case] = larger
     return found
+
+
+def matrix_json(matrix: Matrix, findings: Findings) -> dict[str, Any]:
+    """Return the matrix and its findings as a JSON object."""
+    return {
+        "format": FORMAT,
+        "suite": {"version": matrix.suite_version, "digest": matrix.suite_digest, "cases": len(matrix.cases)},
+        "dtypes": list(matrix.dtypes),
+        "seconds": round(matrix.seconds, 3),
+        "sound": findings.is_sound,
+        "trials": [
+            {
+                "id": trial.id,
+                "kind": trial.kind,
+                "operation": trial.operation,
+                "clause": trial.clause,
+                "shows_in": list(trial.shows_in),
+                "targeted_by": list(matrix.targets.get(trial.id, ())),
+                "wrong": {dtype: dict(cases) for dtype, cases in trial.wrong.items()},
+            }
+            for trial in matrix.trials
+        ],
+        "findings": {
+            "surviving": [{"mistake": mistake, "dtype": dtype} for mistake, dtype in findings.surviving],
+            "missed_targets": [{"case": case, "mistake": mistake} for case, mistake in findings.missed_targets],
+            "untargeted": list(findings.untargeted),
+            "failing_controls": [
+                {"control": control, "dtype": dtype, "case": case} for control, dtype, case in findings.failing_controls
+            ],
+            "unexercised_clauses": list(findings.unexercised),
+            "unbroken_clauses": list(findings.unbroken),
+            "redundant_cases": dict(findings.redundant),
+            "unseen_in_half_precision": {mistake: list(dtypes) for mistake, dtypes in findings.unseen.items()},
+        },
+    }

@@ -9,13 +9,9 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from base64 import b64encode
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import compress
-
-import numpy as np
 
 from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
@@ -24,6 +20,7 @@ from attnspec.runner import planned_runs, resolved_for, run_once
 from attnspec.targets import Outputs, load
 from attnspec.targets.layers import Wrapped
 from attnspec_authoring.strangers import batch_folder, modules_of_its_own
+from attnspec_mistakes.kill_matrix import case_bits
 from attnspec_mistakes.labelled_mistakes import FORMAT, KEPT_IN
 
 if TYPE_CHECKING:
@@ -49,7 +46,7 @@ class Tried(NamedTuple):
 
 
 class _ExpectedAlone(Wrapped):
-    """Implementation that gives the expected outputs alone: errors in others have nothing to do with the judgement."""
+    """Implementation that gives the expected outputs alone: errors in others say nothing about clauses."""
 
     def run(self, request: Request) -> Answer:
         """Answer a request, and drop outputs that are not expected."""
@@ -63,7 +60,7 @@ class _ExpectedAlone(Wrapped):
 def judged_files(folders: Iterable[Path]) -> dict[Path, tuple[str, ...]]:
     """Return the wrong files of batches (folders, or archives such as ``batch_7``) with the clauses that they break.
 
-    `UsageError` where a folder holds no judgement, `ArchiveError` where an archive cannot be unpacked.
+    `UsageError` where a folder lacks its file of clauses, `ArchiveError` where an archive cannot be unpacked.
     """
     found: dict[Path, tuple[str, ...]] = {}
     for named in folders:
@@ -105,7 +102,7 @@ def judged_document(tried: Sequence[Tried], golden: Path | None = None) -> dict[
     for entry in tried:
         for operation, noticed in entry.noticed.items():
             if noticed:
-                bits = _bits([case in noticed for case in cases[operation]])
+                bits = case_bits(noticed, cases[operation])
                 judged.setdefault(operation, {})[entry.id] = {"clauses": list(entry.clauses), "noticed": bits}
     return {
         "format": FORMAT,
@@ -114,11 +111,6 @@ def judged_document(tried: Sequence[Tried], golden: Path | None = None) -> dict[
             for operation, implementations in sorted(judged.items())
         },
     }
-
-
-def _bits(flags: list[bool]) -> str:
-    """Return bits as text; most are 0, so that packing saves two thirds."""
-    return b64encode(compress(np.packbits(flags).tobytes(), level=9)).decode("ascii")
 
 
 @cache

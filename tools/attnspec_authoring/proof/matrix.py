@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attnspec.contract.dtypes import ANY
+from attnspec_mistakes.kill_matrix import FORMAT, KEPT_IN, case_bits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
 
 Kind = Literal["mistake", "control"]
 
@@ -59,3 +61,22 @@ class Matrix:
     def controls(self) -> tuple[Trial, ...]:
         """The controls."""
         return tuple(trial for trial in self.trials if trial.kind == "control")
+
+
+def noticed_document(matrix: Matrix) -> dict[str, Any]:
+    """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes."""
+    cases: dict[str, list[str]] = {}
+    for case, operation in sorted(matrix.cases.items()):
+        cases.setdefault(operation, []).append(case)
+    noticed: dict[str, dict[str, dict[str, str]]] = {}
+    for trial in matrix.mistakes:
+        noticed.setdefault(trial.operation, {})[trial.id] = {
+            dtype: case_bits(trial.noticed_by(dtype), cases[trial.operation]) for dtype in KEPT_IN
+        }
+    return {
+        "format": FORMAT,
+        "operations": {
+            operation: {"cases": cases[operation], "noticed": mistakes}
+            for operation, mistakes in sorted(noticed.items())
+        },
+    }

@@ -16,8 +16,7 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import grade
 from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec_authoring.proof.matrix import Kind, Matrix, Trial
-from attnspec_authoring.proof.right_answers import RightAnswers
-from attnspec_authoring.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
+from attnspec_authoring.proof.subjects import RightAnswers, implementation_of, kind_of, remembers, subject_of, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -196,14 +195,14 @@ def _whole_in(task: _Task, trial: Trial) -> set[str]:
 
 
 def _settled(task: _Task, suite: Suite) -> Trial | None:
-    """Return what came of a mistake or a control of which everything is known that would be asked; else None."""
+    """Return what came of a mistake or a control of which everything is known that is wanted; else None."""
     subject = subject_of(task.id, task.kind)
     trial = _untried(subject)
     own = {case.id: case for case in suite.cases.values() if case.operation == trial.operation}
     trial = replace(trial, wrong=_wrong(task.known, own))
-    asked = [dtype for dtype in (*task.selection.dtypes, ANY) if remembers(subject) or dtype in _whole_in(task, trial)]
-    asked += [dtype for dtype in task.selection.dtypes if dtype not in asked and not trial.wrong.get(dtype)]
-    wanted = [(case.id, dtype) for case in own.values() for dtype in case.runs if dtype in asked]
+    dtypes = [dtype for dtype in (*task.selection.dtypes, ANY) if remembers(subject) or dtype in _whole_in(task, trial)]
+    dtypes += [dtype for dtype in task.selection.dtypes if dtype not in dtypes and not trial.wrong.get(dtype)]
+    wanted = [(case.id, dtype) for case in own.values() for dtype in case.runs if dtype in dtypes]
     return trial if all(dtype in task.known.get(case_id, {}) for case_id, dtype in wanted) else None
 
 
@@ -235,14 +234,14 @@ def _until_enough(task: _Task, trial: Trial, runs: Sequence[Run], ask: Callable[
     for part in _likeliest_first(trial, runs, (*trial.shows_in, ANY)):
         seen = _together(seen, ask(part))
         trial = replace(trial, wrong=_wrong(seen, cases))
-        asked = [dtype for dtype in trial.shows_in if dtype in task.selection.dtypes]
-        if all(len(trial.noticed_by(dtype)) >= (task.enough or 0) for dtype in asked):
+        dtypes = [dtype for dtype in trial.shows_in if dtype in task.selection.dtypes]
+        if all(len(trial.noticed_by(dtype)) >= (task.enough or 0) for dtype in dtypes):
             break
     return trial
 
 
 _PART = 96
-"""How many runs are asked for before it is seen whether enough cases have noticed a mistake."""
+"""How many runs are run before it is seen whether enough cases have noticed a mistake."""
 
 
 def _likeliest_first(trial: Trial, runs: Sequence[Run], dtypes: Sequence[str]) -> Iterable[list[Run]]:

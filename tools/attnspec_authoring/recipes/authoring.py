@@ -96,8 +96,8 @@ class Rejects:
     ----------
     reason
         One sentence: what is wrong with the input.
-    twin
-        Id of the valid case that differs only in what is wrong here; graded only if the twin passes.
+    counterpart
+        Id of the valid case that differs only in what is wrong here; graded only if the counterpart passes.
     convention
         The declared convention under which it must be refused, or None when everyone must refuse.
     """
@@ -138,7 +138,7 @@ class AuthoredCase:
     rejects, properties
         For a case that must be refused, or one that is graded by properties; at most one of them.
     changed_argument
-        The argument with which an implementation is asked once more after the case, changed alone; its first output
+        The argument with which an implementation is called once more after the case, changed alone; its first output
         must then change. An input is reversed along every axis, ``ChangedArgument("query", reversed=True)``; an
         attribute that the case states gets another value, ``ChangedArgument("axis", -1)``. Never both.
     conventions
@@ -147,7 +147,7 @@ class AuthoredCase:
         What the source document printed.
     errata
         Ids of the errata that the case bears on.
-    presentation
+    memory_order
         Input name to memory layout.
     sample
         Output name to the flat indices that are stored, for outputs too long to store whole.

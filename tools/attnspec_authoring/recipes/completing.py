@@ -1,7 +1,7 @@
 """Completing a case: the mistakes that it is there to catch, and the clauses that operations have in common.
 
 Every case holds its inputs against what they were before the call. That clause is named where an edit would show in
-more than one place, because inputs share an array or cannot be written to, and by the case that is there to catch one.
+more than one element, because inputs share an array or cannot be written to, and by the case made to catch one.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attnspec_authoring.recipes import AuthoredCase
 
 _FEW = 64
-"""Up to so many cases, starting processes takes longer than it saves."""
+"""Up to so many cases, the start of processes takes longer than it saves."""
 
 
 def computed_texts(

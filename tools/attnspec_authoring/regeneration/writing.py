@@ -148,7 +148,7 @@ def _by_id(cases: tuple[AuthoredCase, ...]) -> dict[str, AuthoredCase]:
         by_id[case.id] = case
     for case in cases:
         if case.rejects is not None and case.rejects.counterpart not in by_id:
-            raise RecipeError(f"{case.id} names the twin {case.rejects.counterpart!r}, which no recipe makes.")
+            raise RecipeError(f"{case.id} names the counterpart {case.rejects.counterpart!r}, which no recipe makes.")
     return by_id
 
 

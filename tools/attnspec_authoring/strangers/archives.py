@@ -1,7 +1,7 @@
 """Archives of blind batches: one deterministic tar.xz a batch, unpacked into the cache where somebody needs its files.
 
 A batch is the work of strangers, so that an archive is read with care: plain files of plain names under the folder of
-the batch, and nothing else, ever reach the disk.
+the batch, and nothing else, are ever written to disk.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Index of all strangers' implementations: what is wrong with each, its first score, and a case that fails it now.
 
-``tests/strangers/index.json`` has one line a batch and one line an implementation, sorted. A first score is written
-once; the case that notices an implementation is renewed by ``python -m attnspec_authoring.strangers --write``.
+``tests/strangers/index.json`` has one line a batch and one row an implementation, sorted. A first score is written
+once; the case that notices an implementation is renewed by ``python -m attnspec_authoring.strangers --write``. Where a
+mistake shows, its author says in ``batch.json``, in the archive alone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INDEX = STRANGERS / "index.json"
-FORMAT = 1
+FORMAT = 2
+COLUMNS = ("file", "operation", "clauses", "shown_by_small_cases", "first", "noticed_by", "sentence")
+"""Fields that every row of an implementation has; those of `RARE` follow in an object, where there are any."""
+RARE = ("taught", "reason", "left_open", "needs")
 KILLED, SURVIVED = "killed", "survived"
 """First scores of a wrong implementation."""
 PASSED, FAILED = "passed", "failed"
@@ -29,26 +33,24 @@ PASSED, FAILED = "passed", "failed"
 
 @dataclass(frozen=True)
 class Stranger:
-    """Implementation of a blind batch: a file under ``wrong/`` or ``right/``, with its digest.
+    """Implementation of a blind batch: a file under ``wrong/`` or ``right/``.
 
     `operation` is the one that it gets wrong, None for a right one; `sentence` its author's words, or a right one's
-    docstring; `where` says where the mistake shows; `clauses` are those that author or two judges say it breaks;
-    `in_reach` whether its author expected small fixtures to show it, None for a right one.
+    docstring; `clauses` are those that author or two judges say it breaks; `shown_by_small_cases` whether its author
+    expected small fixtures to show it (``in_reach`` in ``batch.json``), None for a right one.
 
-    `first` is the outcome of its batch's first score, None where none was kept; `taught` the class of cases that a
-    survivor asked for; `noticed_by` a case of the present suite that fails it, or None; `reason` says why none does, or
-    why one may fail a right one; `left_open` marks a wrong one that the pages leave open by now, so that no case may
+    `first` is the outcome of its batch's first score, None where none was kept; `taught` the class of cases that
+    a survivor called for; `noticed_by` a case of the present suite that fails it, or None; `reason` says why none does,
+    or why one may fail a right one; `left_open` marks a wrong one that the pages leave open by now, so that no case may
     fail it; `needs` is a library beyond NumPy.
     """
 
     batch: str
     file: str
-    sha256: str
     operation: str | None = None
     sentence: str | None = None
-    where: str | None = None
     clauses: tuple[str, ...] = ()
-    in_reach: bool | None = None
+    shown_by_small_cases: bool | None = None
     first: str | None = None
     taught: str | None = None
     noticed_by: str | None = None
@@ -81,14 +83,15 @@ class Stranger:
 class Batch:
     """Blind batch, with the suite at its first score; None where no score was kept.
 
-    `others` are digests of files that are no implementations; `note` says what its first score does not say.
+    `sha256` is the digest of the digests and names of all its files (`files_digest`); `note` says what its first score
+    does not say.
     """
 
     name: str
+    sha256: str
     cases: int | None = None
     suite: str | None = None
     note: str | None = None
-    others: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -120,20 +123,27 @@ def read_index(path: Path = INDEX) -> Index:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT}")
-        strangers = [_stranger(line) for line in document["strangers"]]
+        strangers = tuple(_stranger(batch, row) for batch, rows in document["strangers"].items() for row in rows)
         batches = tuple(Batch(**line) for line in document["batches"])
-        return Index(document["cases"], document["suite"], batches, tuple(strangers))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return Index(document["cases"], document["suite"], batches, strangers)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ArchiveError(f"{path} cannot be read ({error}); take it from the repository again.") from None
 
 
 def index_text(index: Index) -> str:
-    """Return the text of the index: one line a batch and an implementation; unknown entries are left out."""
-    lines = [f'{{"format": {FORMAT}, "cases": {index.cases}, "suite": "{index.suite}",', '"batches": [']
-    lines += _joined(index.batches)
-    lines += ["],", '"strangers": [']
-    lines += _joined(index.strangers)
-    return "\n".join([*lines, "]}"]) + "\n"
+    """Return the text of the index: one line a batch and an implementation; unknown fields of batches are left out."""
+    batches = [{name: value for name, value in vars(batch).items() if value is not None} for batch in index.batches]
+    rows = [f"{_text(batch.name)}: [\n{_lines(map(_row, index.of(batch.name)))}]" for batch in index.batches]
+    return (
+        f'{{"format": {FORMAT}, "cases": {index.cases}, "suite": "{index.suite}", "columns": {_text(COLUMNS)},\n'
+        f'"batches": [\n{_lines(batches)}],\n"strangers": {{\n' + ",\n".join(rows) + "}}\n"
+    )
+
+
+def files_digest(files: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of lines of the SHA-256 and the name of each file, as ``sha256sum`` prints them, sorted."""
+    lines = sorted(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
@@ -143,9 +153,9 @@ def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
     not name exactly the wrong ones.
     """
     name = folder.resolve().name
-    contents = {path.partition("/")[2]: content for path, content in files_in(folder).items()}
-    digests = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
-    files = [path for path in digests if _is_implementation(path)]
+    packed = files_in(folder)
+    contents = {path.partition("/")[2]: content for path, content in packed.items()}
+    files = [path for path in contents if _is_implementation(path)]
     if not files:
         raise UsageError(f"{folder} holds no implementation; a batch has them in wrong/ and right/.")
     wrong = {path for path in files if path.startswith("wrong/")}
@@ -157,13 +167,12 @@ def read_batch(folder: Path) -> tuple[Batch, tuple[Stranger, ...]]:
         raise UsageError(f"{folder}: {path} is in {has} and not in {lacks}; each wrong implementation belongs in both.")
     judged: dict[str, dict[str, Any]] = json.loads(contents.get("clauses.json", b"{}").decode("utf-8"))
     strangers = tuple(
-        _described(Stranger(name, path, digests[path]), described[path], judged.get(path))
+        _described(Stranger(name, path), described[path], judged.get(path))
         if path in wrong
-        else Stranger(name, path, digests[path], sentence=_docstring(contents[path]))
+        else Stranger(name, path, sentence=_docstring(contents[path]))
         for path in files
     )
-    others = {path: digest for path, digest in digests.items() if path not in files}
-    return Batch(name, others=others), strangers
+    return Batch(name, files_digest(packed)), strangers
 
 
 def with_first_score(
@@ -181,9 +190,11 @@ def with_first_score(
     return replace(index, batches=ordered).with_strangers(scored)
 
 
-def _stranger(line: dict[str, Any]) -> Stranger:
-    line["clauses"] = tuple(line.get("clauses", ()))
-    return Stranger(**line)
+def _stranger(batch: str, row: Sequence[Any]) -> Stranger:
+    rare: dict[str, Any] = row[len(COLUMNS)] if len(row) > len(COLUMNS) else {}
+    fields: dict[str, Any] = dict(zip(COLUMNS, row[: len(COLUMNS)], strict=True)) | rare
+    fields["clauses"] = tuple(fields["clauses"])
+    return Stranger(batch, **fields)
 
 
 def _scored(stranger: Stranger, cases: Sequence[str]) -> Stranger:
@@ -201,8 +212,7 @@ def _described(stranger: Stranger, entry: Mapping[str, Any], judged: Mapping[str
         stranger,
         operation=entry["operation"],
         sentence=entry["sentence"],
-        where=entry["where"],
-        in_reach=entry["in_reach"],
+        shown_by_small_cases=entry["in_reach"],
         clauses=tuple(judged["accepted"] if judged is not None else entry.get("clauses", ())),
     )
 
@@ -216,13 +226,14 @@ def _order(stranger: Stranger) -> tuple[int, str]:
     return batch_number(stranger.batch), stranger.file
 
 
-def _joined(entries: Sequence[Batch | Stranger]) -> list[str]:
-    """Return a line of JSON for each entry, with a comma behind all but the last."""
-    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in entries]
-    return [line + "," * (line is not lines[-1]) for line in lines]
+def _row(stranger: Stranger) -> list[Any]:
+    rare = {name: value for name in RARE if (value := getattr(stranger, name))}
+    return [*(getattr(stranger, name) for name in COLUMNS), *([rare] if rare else [])]
 
 
-def _written(entry: Batch | Stranger) -> dict[str, Any]:
-    """Return the fields that say something; of few the pages leave open what they do, and only of these it is said."""
-    fields = {name: value for name, value in vars(entry).items() if value not in (None, (), {})}
-    return {name: value for name, value in fields.items() if name != "left_open" or value}
+def _lines(entries: Iterable[Any]) -> str:
+    return ",\n".join(map(_text, entries))
+
+
+def _text(entry: Any) -> str:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":"))

@@ -17,9 +17,9 @@ _ABOUT = """
 
 Implementations of blind batches: each author had read the pages of the specification and nothing else of the project,
 neither the cases, nor the catalogue of mistakes, nor reports on earlier batches. Each wrong one was shown to differ
-within the contract, and its author said before anything was scored whether it is *in reach*: whether the author of
-small fixtures could be expected to have a case that shows it. A batch was scored once before anybody who works on the
-cases had seen it; *first* is that score, with the suite of that day, and *now* is how many the golden cases kill or
+within the contract, and its author said before anything was scored whether it is *for small cases*: whether the author
+of small fixtures could be expected to have a case that shows it. A batch was scored once before anybody who works on
+the cases had seen it; *first* is that score, with the suite of that day, and *now* is how many the golden cases kill or
 fail by now. After its first score a batch is known, and cases of its classes are added: *first* alone measures the
 suite, and *now* says what is left.
 
@@ -28,7 +28,7 @@ taught and the case that fails it now is in `tests/strangers/index.json`, from w
 `python -m attnspec_authoring.strangers --write` writes this page.
 """
 _HEADING = (
-    *("batch", "cases then", "in reach", "killed first", "killed now", "beyond reach", "killed first"),
+    *("batch", "cases then", "for small cases", "killed first", "killed now", "beyond them", "killed first"),
     *("killed now", "right", "failed first", "failed now"),
 )
 _WITHOUT_SCORE = "-"
@@ -55,8 +55,8 @@ def strangers_page(index: Index) -> str:
 
 def _row(name: str, batch: Batch | None, strangers: Sequence[Stranger]) -> tuple[str, ...]:
     groups = (
-        [stranger for stranger in strangers if not stranger.is_right and stranger.in_reach],
-        [stranger for stranger in strangers if not stranger.is_right and not stranger.in_reach],
+        [stranger for stranger in strangers if not stranger.is_right and stranger.shown_by_small_cases],
+        [stranger for stranger in strangers if not stranger.is_right and not stranger.shown_by_small_cases],
         [stranger for stranger in strangers if stranger.is_right],
     )
     cells = [name, str(batch.cases or _WITHOUT_SCORE) if batch else ""]

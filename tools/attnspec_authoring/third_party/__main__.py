@@ -18,8 +18,7 @@ from attnspec.base.extensions import THIRD_PARTY
 from attnspec.cases import load_suite
 from attnspec.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
 from attnspec_authoring.rotation import is_due
-from attnspec_authoring.third_party.judging import judge
-from attnspec_authoring.third_party.known_defects import read_known_defects
+from attnspec_authoring.third_party.known_defects import judge, read_known_defects
 from attnspec_authoring.third_party.running import run_share
 from attnspec_authoring.third_party.table import lines
 
@@ -61,10 +60,10 @@ def main(
     chosen = names or tuple(name for name in THIRD_PARTY if extra_of(name) == extra)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         outcomes = list(pool.map(partial(run_share, share=share, whole=whole), chosen))
-    judgement = judge(outcomes, defects, known)
-    for line in lines(outcomes, judgement, defects, known):
+    findings = judge(outcomes, defects, known)
+    for line in lines(outcomes, findings, defects, known):
         click.echo(line)
-    sys.exit(0 if judgement.is_good else 1)
+    sys.exit(0 if findings.is_good else 1)
 
 
 if __name__ == "__main__":

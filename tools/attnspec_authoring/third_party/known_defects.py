@@ -1,13 +1,14 @@
-"""True defects of third-party implementations, committed with their evidence.
+"""True defects of third-party implementations, committed with their evidence, and the results that they excuse.
 
 A defect excuses the results that it names and no other. Each holds a program that shows it and what that prints, so
-that a test can tell whether the evidence still stands.
+that a test can find out whether the evidence still stands.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 import attnspec_adapters
 from attnspec.base.errors import FixtureError
 from attnspec.cases import schema_validator
+from attnspec.grading import WRONG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from attnspec.cases import Case
+    from attnspec_authoring.third_party.running import Outcome
+
 
 KNOWN_DEFECTS = Path(attnspec_adapters.__file__).parent / "known_defects.json"
 
@@ -106,3 +110,55 @@ def _numbers(version: str) -> tuple[int, ...]:
     """Return the numbers that a version begins with: 2.13.0+cpu is (2, 13, 0)."""
     found = re.match(r"\d+(\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong result that no known defect excuses."""
+
+    implementation: str
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Findings about outcomes: which wrong results known defects excuse.
+
+    `seen` has the defect by (implementation, case id, dtype) of excused results; `gone` are (defect, implementation)
+    that did not show; `missing` could not be run, or graded nothing.
+    """
+
+    seen: Mapping[tuple[str, str, str], str]
+    failures: tuple[Wrong, ...]
+    gone: tuple[tuple[KnownDefect, str], ...]
+    missing: tuple[Outcome, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every implementation ran, and did nothing wrong that is not known."""
+        return not self.failures and not self.missing
+
+
+def judge(outcomes: Sequence[Outcome], defects: Sequence[KnownDefect], cases: Mapping[str, Case]) -> Findings:
+    """Judge the outcomes, one for each implementation, against the known defects; cases by id."""
+    seen: dict[tuple[str, str, str], str] = {}
+    failures: list[Wrong] = []
+    for outcome in outcomes:
+        possible = [defect for defect in defects if defect.is_in(outcome.name, outcome.version)]
+        for result in outcome.results:
+            if result["status"] not in WRONG:
+                continue
+            excuse = next((defect for defect in possible if defect.excuses(result, cases[result["case"]])), None)
+            if excuse is None:
+                failures.append(Wrong(outcome.name, result))
+            else:
+                seen[outcome.name, result["case"], result["dtype"]] = excuse.id
+    shown = Counter((defect, implementation) for (implementation, _, _), defect in seen.items())
+    gone = tuple(
+        (defect, outcome.name)
+        for defect in defects
+        for outcome in outcomes
+        if outcome.name in defect.implementations and outcome.problem is None and not shown[defect.id, outcome.name]
+    )
+    missing = tuple(outcome for outcome in outcomes if not outcome.has_passed)
+    return Findings(seen, tuple(failures), gone, missing)

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from attnspec.cases import Case
-    from attnspec_authoring.third_party.judging import Judgement
-    from attnspec_authoring.third_party.known_defects import KnownDefect
+    from attnspec_authoring.third_party.known_defects import Findings, KnownDefect
     from attnspec_authoring.third_party.running import Outcome
 
 _MOST_FAILURES = 25
@@ -21,32 +20,32 @@ _LEGEND = "Passed; ~ with a known defect; ! failed. What is not offered is not c
 
 
 def lines(
-    outcomes: Sequence[Outcome], judgement: Judgement, defects: Sequence[KnownDefect], cases: Mapping[str, Case]
+    outcomes: Sequence[Outcome], findings: Findings, defects: Sequence[KnownDefect], cases: Mapping[str, Case]
 ) -> Iterator[str]:
     """Give the lines of the whole printout."""
     ran = [outcome for outcome in outcomes if outcome.problem is None]
     for dtype in (*FLOAT_DTYPES, ANY):
-        yield from _table(dtype, ran, judgement, cases)
+        yield from _table(dtype, ran, findings, cases)
     yield _LEGEND
     yield ""
     for outcome in ran:
         yield f"{outcome.name} {outcome.version}: {len(outcome.results)} results, {outcome.seconds:.0f} s"
-    for outcome in judgement.missing:
+    for outcome in findings.missing:
         yield f"{outcome.name} could not be run: {outcome.problem or 'it passed nothing'}"
-    yield from _defects(judgement, defects)
-    yield from _failures(judgement)
+    yield from _defects(findings, defects)
+    yield from _failures(findings)
     yield ""
-    yield _closing(outcomes, judgement)
+    yield _closing(outcomes, findings)
 
 
-def _table(dtype: str, outcomes: Sequence[Outcome], judgement: Judgement, cases: Mapping[str, Case]) -> Iterator[str]:
+def _table(dtype: str, outcomes: Sequence[Outcome], findings: Findings, cases: Mapping[str, Case]) -> Iterator[str]:
     offered = Counter(case.profile for case in cases.values() if dtype in case.runs)
     columns = {outcome.name: [result for result in outcome.results if result["dtype"] == dtype] for outcome in outcomes}
     rows = [(profile, str(count)) for profile, count in offered.items()]
     table = [
         (dtype, "cases", *columns),
         *(
-            (*row, *(_cell(name, results, row[0], judgement, cases) for name, results in columns.items()))
+            (*row, *(_cell(name, results, row[0], findings, cases) for name, results in columns.items()))
             for row in rows
         ),
         ("worst error / tolerance", "", *(_worst(results) for results in columns.values())),
@@ -64,14 +63,14 @@ def _table(dtype: str, outcomes: Sequence[Outcome], judgement: Judgement, cases:
 
 
 def _cell(
-    name: str, results: Sequence[Mapping[str, Any]], profile: str, judgement: Judgement, cases: Mapping[str, Case]
+    name: str, results: Sequence[Mapping[str, Any]], profile: str, findings: Findings, cases: Mapping[str, Case]
 ) -> str:
     counts: Counter[str] = Counter()
     for result in results:
         if cases[result["case"]].profile != profile:
             continue
         if result["status"] in WRONG:
-            counts["~" if (name, result["case"], result["dtype"]) in judgement.seen else "!"] += 1
+            counts["~" if (name, result["case"], result["dtype"]) in findings.seen else "!"] += 1
         elif result["status"] == "pass":
             counts["pass"] += 1
     if not counts:
@@ -85,8 +84,8 @@ def _worst(results: Sequence[Mapping[str, Any]]) -> str:
     return f"{max(ratios):.2f}" if ratios else "."
 
 
-def _defects(judgement: Judgement, defects: Sequence[KnownDefect]) -> Iterator[str]:
-    counts = Counter((defect, implementation) for (implementation, _, _), defect in judgement.seen.items())
+def _defects(findings: Findings, defects: Sequence[KnownDefect]) -> Iterator[str]:
+    counts = Counter((defect, implementation) for (implementation, _, _), defect in findings.seen.items())
     for defect in defects:
         found = {name: counts[defect.id, name] for name in defect.implementations if counts[defect.id, name]}
         if found:
@@ -94,13 +93,13 @@ def _defects(judgement: Judgement, defects: Sequence[KnownDefect]) -> Iterator[s
             yield f"Known defect {defect.id}: " + ", ".join(f"{count} of {name}" for name, count in found.items())
             yield f"  {defect.sentence}"
             yield f"  {defect.link or 'no report of it was found'}"
-    for defect, name in judgement.gone:
+    for defect, name in findings.gone:
         yield ""
         yield f"The known defect {defect.id} does not show in {name} any more, or not in the cases that were run."
 
 
-def _failures(judgement: Judgement) -> Iterator[str]:
-    for wrong in judgement.failures[:_MOST_FAILURES]:
+def _failures(findings: Findings) -> Iterator[str]:
+    for wrong in findings.failures[:_MOST_FAILURES]:
         result = wrong.result
         worst = result["worst"]
         figures = (
@@ -110,13 +109,13 @@ def _failures(judgement: Judgement) -> Iterator[str]:
         yield f"{wrong.implementation} on {result['case']} in {result['dtype']}: {result['status']}{figures}"
         if result["message"]:
             yield f"  {result['message']}"
-    if len(judgement.failures) > _MOST_FAILURES:
-        yield f"... and {len(judgement.failures) - _MOST_FAILURES} more"
+    if len(findings.failures) > _MOST_FAILURES:
+        yield f"... and {len(findings.failures) - _MOST_FAILURES} more"
 
 
-def _closing(outcomes: Sequence[Outcome], judgement: Judgement) -> str:
+def _closing(outcomes: Sequence[Outcome], findings: Findings) -> str:
     passed = sum(result["status"] == "pass" for outcome in outcomes for result in outcome.results)
     return (
-        f"{len(outcomes)} implementations: {passed} passed, {len(judgement.seen)} with a known defect, "
-        f"{len(judgement.failures)} failed, {len(judgement.missing)} could not be run."
+        f"{len(outcomes)} implementations: {passed} passed, {len(findings.seen)} with a known defect, "
+        f"{len(findings.failures)} failed, {len(findings.missing)} could not be run."
     )

@@ -1,13 +1,10 @@
 """What `make bench` measures: each figure is a ratio to a yardstick that was timed in the same run, in turn with it."""
 
 from ratios.campaigns import CAMPAIGNS
-from ratios.cases import CASES
 from ratios.draws import DRAWS
-from ratios.memory import MEMORY
-from ratios.plotting import plot
 from ratios.processes import PROCESSES
 from ratios.timing import Measured, Measurement, measured_from
 
-EVERY: tuple[Measurement, ...] = (*PROCESSES, *CASES, *DRAWS, *CAMPAIGNS, *MEMORY)
+EVERY: tuple[Measurement, ...] = (*PROCESSES, *DRAWS, *CAMPAIGNS)
 
-__all__ = ["EVERY", "Measured", "Measurement", "measured_from", "plot"]
+__all__ = ["EVERY", "Measured", "Measurement", "measured_from"]

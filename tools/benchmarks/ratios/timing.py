@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 class Measured:
     """A figure.
 
-    Attributes
-    ----------
-    name, at
-        What was measured, and at which size; None where it has none.
-    yardstick
-        What it is a multiple of.
-    unit
-        Of `amounts` and `yardsticks`: ``s`` or ``MB``.
-    amounts, yardsticks
-        What each of the two came to, run by run.
+    `name`, `at`: what was measured, and at which size; None where it has none; `yardstick`: what it is a multiple of;
+    `unit`: of `amounts` and `yardsticks`: ``s`` or ``MB``; `amounts`, `yardsticks`: what each of the two came to, run
+    by run.
     """
 
     name: str
@@ -68,12 +61,7 @@ def measured_from(document: Mapping[str, Any]) -> Measured:
 class Measurement:
     """Something that `make bench` measures.
 
-    Attributes
-    ----------
-    name
-        What it is, in words.
-    measure
-        Given how many runs: the figures, one for each size.
+    `name`: what it is, in words; `measure`: given how many runs: the figures, one for each size.
     """
 
     name: str
@@ -92,16 +80,8 @@ def in_turn(
 ) -> Measured:
     """Time two things in turn.
 
-    Parameters
-    ----------
-    name, yardstick, at
-        As `Measured` has them.
-    runs
-        How often.
-    measured, by
-        What is timed, and its yardstick.
-    warm
-        Whether both are done once before the clock is started.
+    `name`, `yardstick`, `at`: as `Measured` has them; `runs`: how often; `measured`, `by`: what is timed, and its
+    yardstick; `warm`: whether both are done once before the clock is started.
     """
     if warm:
         measured()

@@ -75,7 +75,7 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
 
 
 def position_cases() -> Iterator[AuthoredCase]:
-    """Place queries by alignment, past and lengths."""
+    """Position queries by alignment, past and lengths."""
     case = table(alibi, alibi_slopes=SLOPES)
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]

@@ -36,7 +36,7 @@ class Attendance:
 def attendance(
     inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], alignment: str | None = None
 ) -> Attendance:
-    """Tell which keys may be attended, under the alignment of the case or another one."""
+    """Return which keys may be attended, under the alignment of the case or another one."""
     batch, heads, queries = inputs["query"].shape[:3]
     past = inputs["past_key"].shape[2] if "past_key" in inputs else 0
     keys = past + inputs["key"].shape[2]
@@ -73,12 +73,12 @@ def _lengths(inputs: Mapping[str, NDArray[Any]], name: str, whole: int) -> NDArr
 
 
 def is_positional(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> bool:
-    """Tell whether it matters where a query stands among the keys."""
+    """Return whether it matters where a query stands among the keys."""
     return bool(attributes.get("is_causal") or attributes.get("window") or "alibi_slopes" in inputs)
 
 
 def depends_on_alignment(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> bool:
-    """Tell whether top-left and bottom-right alignment give different results."""
+    """Return whether top-left and bottom-right alignment give different results."""
     if not is_positional(inputs, attributes):
         return False
     first, second = (attendance(inputs, attributes, alignment) for alignment in ALIGNMENTS)
@@ -89,21 +89,21 @@ def depends_on_alignment(inputs: Mapping[str, NDArray[Any]], attributes: Mapping
 
 
 def holds_nonfinite(inputs: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether an input holds NaN or an infinity; minus infinity in a mask is a word of it."""
+    """Return whether an input holds NaN or an infinity; minus infinity in a mask is a word of it."""
     unmasked = (np.where(np.isneginf(array), 0, array) if name == "mask" else array for name, array in inputs.items())
     return any(not np.isfinite(array).all() for array in unmasked)
 
 
 def excludes_nonfinite(inputs: Mapping[str, NDArray[Any]], seen: Attendance) -> bool:
-    """Tell whether some graded query may not attend to a key or value that holds NaN or an infinity."""
+    """Return whether some graded query may not attend to a key or value that holds NaN or an infinity."""
     joined = [
         np.concatenate([inputs[f"past_{name}"], inputs[name]], axis=2) if f"past_{name}" in inputs else inputs[name]
         for name in ("key", "value")
     ]
     nonfinite = np.any([~np.isfinite(tensor).all(axis=-1) for tensor in joined], axis=0)
     group = inputs["query"].shape[1] // max(inputs["key"].shape[1], 1)
-    held = np.repeat(nonfinite, group, axis=1)[:, :, np.newaxis]
-    return bool((held & ~seen.attended & seen.graded[:, np.newaxis, :, np.newaxis]).any())
+    stored = np.repeat(nonfinite, group, axis=1)[:, :, np.newaxis]
+    return bool((stored & ~seen.attended & seen.graded[:, np.newaxis, :, np.newaxis]).any())
 
 
 def conventions(

@@ -142,7 +142,7 @@ def attention(
 
     Parameters
     ----------
-    case_id, title, outputs, dtypes, presentation, sample, changed_argument, revision
+    case_id, title, outputs, dtypes, memory_order, sample, changed_argument, revision
         As in :class:`AuthoredCase`.
     sizes
         Sizes of the tensors that are drawn.
@@ -152,7 +152,7 @@ def attention(
     report
         Where on GitHub a bug was reported that the case would have caught.
     also
-        Outputs to store beside the first, with spaces between, in place of `outputs`.
+        Outputs to store beside the first, with spaces between, instead of `outputs`.
     drawn_as
         Name that the generator draws by; the id of the case if None. Two cases can share their inputs by it.
     exact
@@ -298,7 +298,7 @@ def probe_sizes(batch: int, heads: int, shared: int, queries: int, keys: int, pa
 
 
 def counting(sizes: Sizes) -> dict[str, Any]:
-    """Make a probe with the values 1, 2, 4, ... up to 32, one feature wide: the output tells the attended keys apart.
+    """Make a probe with the values 1, 2, 4, ... up to 32, one feature wide: the output distinguishes the attended keys.
 
     From seven keys on, two sets of powers of two can have the same mean; use :func:`probe` there.
     """

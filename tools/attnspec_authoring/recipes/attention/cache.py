@@ -52,7 +52,7 @@ def past_cases() -> tuple[AuthoredCase, ...]:
     seen = probe_sizes(1, 2, 2, 4, 4, past=3)
     empty = Sizes(1, 2, 2, 4, 5)
     shapes = empty.shapes()
-    # Equal scores and drawn values: the output tells which keys were attended.
+    # Equal scores and drawn values: the output shows which keys were attended.
     zeros, long = np.zeros((1, 1, 134, 1)), grid("causal/more_positions_than_a_byte", (1, 1, 134, 1))
     nothing: dict[str, Any] = {f"past_{name}": np.zeros((*shapes[name][:2], 0, 3)) for name in ("key", "value")}
     return (
@@ -208,7 +208,7 @@ def buffer_cases() -> tuple[AuthoredCase, ...]:
 def divided_cases() -> tuple[AuthoredCase, ...]:
     """Divide eight tokens into past and new ones in several ways, for as many queries each time.
 
-    Who keeps masks, places or biases by the numbers of queries and of keys in all gives those of the case before.
+    Who keeps masks, positions or biases by the numbers of queries and of keys in all gives those of the case before.
     """
     features: dict[str, dict[str, Any]] = {
         "causal": {"is_causal": True},
@@ -295,7 +295,7 @@ def beside(name: str, title: str, sizes: Sizes, arguments: dict[str, Any]) -> Au
 
 
 def window_cases() -> tuple[AuthoredCase, ...]:
-    """Let windows reach a part of the keys alone: those that no later query can reach are stored, too."""
+    """Let windows span a part of the keys alone: those that no later query can attend to are stored, too."""
     two: tuple[str, dict[str, Any]] = ("causality and a window of two keys", {"is_causal": True, "window": [1, 0]})
     all_but_one: tuple[str, dict[str, Any]] = (
         "causality and a window of all keys but one",

@@ -69,7 +69,7 @@ def alignment_cases() -> Iterator[AuthoredCase]:
             yield causal(f"{name}_{alignment}_probe", f"{what}, causal, {where}: which keys are seen")(
                 probed, clauses=(clause,), is_causal=True, causal_alignment=alignment, **probe(probed)
             )
-    # Equal scores and drawn values: the output tells which keys were attended.
+    # Equal scores and drawn values: the output shows which keys were attended.
     yield causal("more_positions_than_a_byte", "Positions beyond 255, aligned to the last key")(
         Sizes(1, 2, 1, 3, 260, width=1),
         query=np.zeros((1, 2, 3, 1)),

@@ -41,12 +41,12 @@ CLAUSE = ("sdpa.heads.grouped",)
 def mapping_cases() -> tuple[AuthoredCase, ...]:
     """Hold which head is read, for several groups."""
     case = table(grouped_query, clauses=CLAUSE)
-    tell = Sizes(1, 6, 2, 4, 5, width=1)
+    distinguish = Sizes(1, 6, 2, 4, 5, width=1)
     numbered = np.broadcast_to(np.array([10.0, 20.0]).reshape(1, 2, 1, 1), (1, 2, 5, 1))
     zeros: dict[str, Any] = {"query": np.zeros((1, 6, 4, 1)), "key": np.zeros((1, 2, 5, 1))}
     return (
         case("which_head", "The values are 10 in the first shared head and 20 in the second")(
-            tell, report="onnx/onnx/pull/7274", value=numbered, **zeros
+            distinguish, report="onnx/onnx/pull/7274", value=numbered, **zeros
         ),
         case("six_over_two", "Six query heads share two")(SIX_OVER_TWO, report="ekzhang/jax-js/pull/180"),
         case("six_over_two_other_values", "Six over two, with other values")(SIX_OVER_TWO),

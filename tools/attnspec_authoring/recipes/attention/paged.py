@@ -2,7 +2,7 @@
 
 In the contract's own layout these are sequences of different lengths, like those of the profile varlen. What they are
 there for shows in the layouts of serving: lengths of a whole number of pages, of one key more and of one less, whatever
-the page size of the layout; no keys, and no queries; positions that are told apart from pages; many sequences; and
+the page size of the layout; no keys, and no queries; positions that are distinguished from pages; many sequences; and
 pages that belong to several of them.
 
 Who does not read the pages before a window must not count keys from the first page that is read. Each page size meets
@@ -101,7 +101,7 @@ def end_cases() -> tuple[AuthoredCase, ...]:
 
 
 def position_cases() -> tuple[AuthoredCase, ...]:
-    """Place queries and keys by their own sequences, whatever pages they lie in."""
+    """Position queries and keys by their own sequences, whatever pages they lie in."""
     case = table(paged, clauses=(*POSITION, *SERVED))
     lengths: dict[str, Any] = {"query_lengths": [2, 4, 3], "key_lengths": [17, 6, 11]}
     sizes = Sizes(3, 2, 1, 4, 17, 2)

@@ -3,7 +3,7 @@
 The last key wins, or every score is negative. What fills up the last tile scores zero as a rule; it shows where zero is
 more than the true scores.
 
-Each is just beyond 127 or 255, in one place at a time, so that the cases stay small.
+Each is just beyond 127 or 255, in one extent at a time, so that the cases stay small.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def key_cases() -> Iterator[AuthoredCase]:
 
 
 def decoding_cases() -> Iterator[AuthoredCase]:
-    """Hold one query against keys that fill their tiles to the last place, with a past and without."""
+    """Hold one query against keys that fill their tiles to the last key, with a past and without."""
     for length in (8, 16, 32, 64):
         name, sizes = f"tails/decode_{length}", Sizes(2, 3, 1, 1, length, 1)
         report = "microsoft/onnxruntime/pull/26715" if length == 16 else None
@@ -203,7 +203,7 @@ def square_cases() -> tuple[AuthoredCase, ...]:
 
 
 def placed_cases() -> Iterator[AuthoredCase]:
-    """Hold few queries that a past, an alignment or lengths place beyond a byte, and few keys before many queries."""
+    """Hold few queries that a past, an alignment or lengths put beyond a byte, and few keys before many queries."""
     few = {"causal": {"is_causal": True}, "window": {"window": [2, 0]}, "alibi": {"alibi_slopes": SLOPES}}
     for keys, byte in BYTES.items():
         for name, arguments in few.items():

@@ -1,4 +1,4 @@
-"""Profile varlen: sequences of unequal lengths in one batch, padded and told apart by their lengths.
+"""Profile varlen: sequences of unequal lengths in one batch, padded and distinguished by their lengths.
 
 What stands behind a length is finite here, but large, so that it shows when it is read. Not a number stands there in
 the profile nonfinite.
@@ -61,12 +61,12 @@ def padded(name: str, sizes: Sizes, key_lengths: list[int]) -> dict[str, Any]:
 
 
 def aligned_cases() -> Iterator[AuthoredCase]:
-    """Place queries by the lengths, under each alignment."""
+    """Position queries by the lengths, under each alignment."""
     for alignment in ALIGNMENTS:
         short = alignment.split("_", maxsplit=1)[0]
         names = {name: f"varlen/{name}_{short}" for name in ("causal", "causal_queries", "window", "alibi", "mask")}
         aligned: dict[str, Any] = {"causal_alignment": alignment}
-        # Rows beyond the length may hold anything. The others change because the last query that counts has a place.
+        # Rows beyond the length may hold anything. The others change because the last query that counts has a position.
         lengths_changed = ChangedArgument("query_lengths", reversed=True) if alignment == BOTTOM_RIGHT else None
         yield from (
             attention(names["causal"], f"Causal with lengths of queries and keys, {short}")(
@@ -134,7 +134,7 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
 
 
 def tile_cases() -> tuple[AuthoredCase, ...]:
-    """Fill the tiles of kernels to the last key, so that only lengths tell what counts."""
+    """Fill the tiles of kernels to the last key, so that only lengths say what counts."""
     aligned, padded_tiles = "varlen/aligned_tiles", Sizes(2, 1, 1, 16, 32, 1)
     half_of_them = (np.arange(32) % 5 != 3) | (np.arange(32) % 3 == 0)
     return (
@@ -234,7 +234,7 @@ def lengths_of(sizes: Sizes) -> dict[str, dict[str, Any]]:
 
 
 def alone_cases() -> Iterator[AuthoredCase]:
-    """Return each kind of lengths beside each feature that places queries, under both alignments where they differ."""
+    """Return each kind of lengths beside each feature that positions queries, under alignments that differ."""
     for shape, sizes in (("square", SQUARE), ("more_queries", MORE_QUERIES)):
         for kind, lengths in lengths_of(sizes).items():
             for feature, arguments in FEATURES.items():

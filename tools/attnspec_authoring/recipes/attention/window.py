@@ -99,7 +99,7 @@ def drawn_cases() -> tuple[AuthoredCase, ...]:
 
 
 def position_cases() -> Iterator[AuthoredCase]:
-    """Place the window by the alignment, whether the case is causal or not."""
+    """Position the window by the alignment, whether the case is causal or not."""
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         yield from (

@@ -45,7 +45,7 @@ REACHES: tuple[tuple[int, int], ...] = (
 
 
 def reached(keys: int, reaches: tuple[tuple[int, int], ...]) -> NDArray[np.bool_]:
-    """Return a mask of a row for each reach."""
+    """Return a mask of a row for each extent."""
     columns = np.arange(keys)
     return np.array([(columns >= first) & (columns < end) for first, end in reaches])
 

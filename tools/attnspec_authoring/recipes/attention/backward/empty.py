@@ -111,7 +111,7 @@ def no_axis_cases() -> tuple[AuthoredCase, ...]:
 
 
 def garbage_cases() -> tuple[AuthoredCase, ...]:
-    """Numbers that must not be read: far beyond all others, in padding and in excluded places."""
+    """Numbers that must not be read: far beyond all others, in padding and in excluded entries."""
     name = "backward/padding_large"
     tensors = drawn(name, BATCH)
     keys = np.arange(5) >= np.array([5, 2, 3])[:, np.newaxis]

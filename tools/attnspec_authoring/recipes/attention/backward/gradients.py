@@ -168,14 +168,14 @@ def conventions(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any
 
 
 def _spoils_beside_exclusions(inputs: Mapping[str, NDArray[Any]], seen: Attendance) -> bool:
-    """Tell whether a query that may not attend to some key holds NaN or infinity, or its gradient does."""
+    """Return whether a query that may not attend to some key holds NaN or infinity, or its gradient does."""
     spoilt = [_spoilt_tokens(inputs[name]) for name in ("grad_output", "query", "grad_logsumexp") if name in inputs]
     excluded = (~seen.attended).any(axis=-1) & seen.graded[:, np.newaxis]
     return any(bool((tokens & excluded).any()) for tokens in spoilt)
 
 
 def _pads_nonfinite(inputs: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether a query that does not count holds NaN or infinity, or its gradient does."""
+    """Return whether a query that does not count holds NaN or infinity, or its gradient does."""
     if "query_lengths" not in inputs:
         return False
     counted = attendance(inputs, {}).graded[:, np.newaxis]
@@ -184,6 +184,6 @@ def _pads_nonfinite(inputs: Mapping[str, NDArray[Any]]) -> bool:
 
 
 def _spoilt_tokens(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which tokens (B, Hq, Sq) hold NaN or infinity, of numbers or of vectors."""
+    """Return which tokens (B, Hq, Sq) hold NaN or infinity, of numbers or of vectors."""
     finite = np.isfinite(array)
     return np.logical_not(finite if array.ndim == 3 else np.logical_and.reduce(finite, axis=-1))

@@ -136,7 +136,7 @@ def repeated_cases() -> tuple[AuthoredCase, ...]:
 
 
 def shared_cases() -> tuple[AuthoredCase, ...]:
-    """One array in several places, and arrays that cannot be written to."""
+    """One array several times, and arrays that cannot be written to."""
     sizes = Sizes(1, 2, 2, 5, 5, 3)
     one = grid("backward/one_array/all", (1, 2, 5, 3))
     tensors: dict[str, Any] = dict.fromkeys(MATRICES, one)
@@ -250,11 +250,11 @@ def mixed_cases() -> Iterator[AuthoredCase]:
         name = f"orders_{turn}"
         shape = (2, 4, 2, 3)
         mask = (boolean_mask if turn % 2 else float_mask)(f"backward/{name}", shape)
-        memory_order = {tensor: ORDERS[(turn + place) % len(ORDERS)] for place, tensor in enumerate(TENSORS)}
+        memory_order = {tensor: ORDERS[(turn + index) % len(ORDERS)] for index, tensor in enumerate(TENSORS)}
         # Those of three axes or fewer have no heads to put last.
         others = tuple(order for order in ORDERS if order != "heads_last")
         of_rows = ("grad_logsumexp", "logsumexp", "sinks", "alibi_slopes")
-        memory_order |= {tensor: others[(turn + place) % len(others)] for place, tensor in enumerate(of_rows)}
+        memory_order |= {tensor: others[(turn + index) % len(others)] for index, tensor in enumerate(of_rows)}
         yield gradients(name, f"Each input lies in another order in memory, {turn + 1} of {len(ORDERS)}")(
             SIZES,
             clauses=_LAYOUT,

@@ -290,7 +290,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         *excluded_cases(),
         *attended_cases(),
-        # Return the cases by place.
+        # Return the cases by position.
         *(*query_cases(), *key_cases(), *dead_cases(), *mask_cases(), *padding_cases(), *stated_padding_cases()),
         *one_key_cases(),
     )

@@ -1,4 +1,4 @@
-"""Inputs that make no sense, each beside a valid twin: ranks, sizes, lengths and masks that do not fit."""
+"""Inputs that make no sense, each beside a valid counterpart: ranks, sizes, lengths and masks that do not fit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refused(
     strict: bool = True,
     counterparts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> AuthoredCase:
-    """Make a case that must be refused: its twin with some inputs replaced; by all, or by who checks strictly."""
+    """Make a case that must be refused: its counterpart, some inputs replaced; by all, or by who checks strictly."""
     inputs = {
         **(counterparts or _INPUTS)[counterpart],
         **{tensor: np.asarray(array) for tensor, array in replaced.items()},
@@ -319,11 +319,11 @@ def shape_misfits() -> tuple[AuthoredCase, ...]:
 def cases() -> tuple[AuthoredCase, ...]:
     """Return all of them."""
     return (
-        # Return the refusals and their twins.
+        # Return the refusals and their counterparts.
         *COUNTERPARTS,
         *shape_refusals(),
         *gradient_refusals(),
-        # Return the refusals, and the twins that the others do not have.
+        # Return the refusals, and the counterparts that the others do not have.
         COUNTERPART,
         FLOAT_COUNTERPART,
         *shape_misfits(),

@@ -154,7 +154,7 @@ COUNTS = (37, 69, 133)
 
 
 def many_queries(queries: int) -> tuple[AuthoredCase, ...]:
-    """Make a case with so many queries for everything that has a place for each of them."""
+    """Make a case with so many queries for everything that has an entry for each of them."""
     name = f"backward/queries_{queries}"
     few = Sizes(1, 1, 1, queries, 4, 1, 1)
     after = queries - 3

@@ -1,7 +1,7 @@
 """Document 000: single-head attention by several routes that should agree.
 
 The document draws new unseeded numbers in every cell, so its inputs are lost; only its shapes (three
-tokens, width 12) and the projections that one cell printed can be held. The inputs here are stored ones of
+tokens, width 12) and the projections that one cell printed can be compared. The inputs here are stored ones of
 the same shapes.
 """
 
@@ -118,7 +118,7 @@ def printed_scores_case() -> AuthoredCase:
         inputs={
             "query": as_heads(PRINTED_QUERY),
             "key": as_heads(PRINTED_KEY),
-            # The document cut its values off; these only have to tell the three keys apart.
+            # The document cut its values off; these only have to distinguish the three keys.
             "value": np.arange(TOKENS * WIDTH, dtype=np.float64).reshape(1, 1, TOKENS, WIDTH),
         },
         attributes={"scale": 1.0},

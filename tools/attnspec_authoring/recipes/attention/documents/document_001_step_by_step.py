@@ -80,7 +80,7 @@ def single_head_case() -> AuthoredCase:
 
 
 def from_scores_case() -> AuthoredCase:
-    """Hold steps 4 to 7, starting from the printed queries, keys and values."""
+    """Hold steps 4 to 7, from the printed queries, keys and values."""
     return AuthoredCase(
         id="documents/001/attention_from_projections",
         title="The same head, starting from its queries, keys and values",

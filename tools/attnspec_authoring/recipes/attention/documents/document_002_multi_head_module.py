@@ -4,7 +4,7 @@ Masks, the split into heads and back, the module of width 64 with 4 and 8 heads,
 and the initialisation. The document's code arrived with many operators altered (``spec/errata.md`` lists
 them).
 
-Each case names a valid twin that differs in nothing but what is wrong, so that an implementation which
+Each case names a valid counterpart that differs in nothing but what is wrong, so that an implementation which
 refuses everything gains nothing by it.
 """
 

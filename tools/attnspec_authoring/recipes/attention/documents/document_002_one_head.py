@@ -4,7 +4,7 @@ Sizes and seed are those of the document's tests, as its comments and checks mea
 heads of width 8, a module of width 64, seed 42.
 
 The document's code arrived with many operators altered (``spec/errata.md`` lists them). Its
-three-dimensional arrays are held with one head.
+three-dimensional arrays are compared with one head.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What documents print: numbers with their decimals, and how far the scores of printed inputs can move.
 
-Printed numbers stay strings until they are compared, because a string alone tells how many decimals were
+Printed numbers stay strings until they are compared, because a string alone says how many decimals were
 printed.
 """
 
@@ -47,12 +47,12 @@ def propagated_rounding(
     query, key = (_exact(inputs[name][tuple(printed["index"])]) for name in ("query", "key"))
     query_unit, key_unit = (Fraction(10) ** -printed["rounded_inputs"][name] / 2 for name in ("query", "key"))
     width = query.shape[-1]
-    reach = (
+    span = (
         np.abs(query).sum(axis=-1)[:, None] * key_unit
         + np.abs(key).sum(axis=-1)[None, :] * query_unit
         + width * query_unit * key_unit
     )
-    return reach * abs(Fraction(attributes["scale"]))
+    return span * abs(Fraction(attributes["scale"]))
 
 
 def _exact(array: NDArray[Any]) -> NDArray[Any]:

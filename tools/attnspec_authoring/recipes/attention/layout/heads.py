@@ -68,7 +68,7 @@ def far_masks() -> tuple[tuple[str, str, dict[str, Any]], ...]:
 
 
 def counted(shape: tuple[int, ...], start: int) -> NDArray[np.float64]:
-    """Give every element its number, so that each place can be told from every other."""
+    """Give every element its number, so that each position differs from every other."""
     return np.arange(start, start + np.prod(shape), dtype=np.float64).reshape(shape)
 
 

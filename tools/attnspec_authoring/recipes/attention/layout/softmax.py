@@ -108,7 +108,7 @@ def softmax_cases() -> tuple[AuthoredCase, ...]:
         softmax("far_apart", "rows whose numbers lie far from those of other rows")(
             rows + np.array([[-2048.0], [0.0], [2048.0]]), clauses=stability, dtypes=SINGLE_AND_DOUBLE
         ),
-        # Below every finite number that is taken for minus infinity; float16 does not reach so far.
+        # Below every finite number that is taken for minus infinity; float16 ends before that.
         softmax("far_below_zero", "numbers far below zero")(
             np.array([[-(2.0**40), -(2.0**40), -(2.0**41)], [-(2.0**99), -(2.0**100), -(2.0**99)]]),
             clauses=stability,

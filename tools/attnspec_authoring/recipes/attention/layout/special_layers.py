@@ -182,7 +182,7 @@ def multi_head_cases() -> Iterator[AuthoredCase]:
 
 
 def masks_of_equal_lengths() -> Iterator[AuthoredCase]:
-    """Give masks of four axes, some of length 1, where another axis is as long: none stands in the place of another."""
+    """Give masks of four axes, some of length 1, where another axis is as long: none stands for another."""
     for name, what, lengths, heads, shape in (
         ("entries_and_queries", "as many entries as queries", (3, 3, 5), 2, (3, 1, 1, 5)),
         ("entries_and_heads", "as many entries as heads", (3, 2, 5), 3, (3, 1, 1, 5)),

@@ -1,7 +1,7 @@
 """Long cases, from 1,000 to 131,072 keys: generated inputs whose scores rise, and a sample of what they give.
 
 Values have mean 0: were they of one sign, a tile that is dropped would hardly move a mean of thousands. Scores rise
-with the place of the key, slowly enough for thousands of keys to count, and fast enough for the largest score of a tile
+with the index of the key, slowly enough for thousands of keys to count, and fast enough for the largest score of a tile
 of 2048 to be larger than those of all tiles before it. They take few different values, so that the oracle can count
 keys of equal score.
 """
@@ -201,7 +201,7 @@ SLOPES = [2.0**-11, 2.0**-10]
 
 
 def thousands() -> tuple[AuthoredCase, ...]:
-    """Return the cases that every implementation can be asked for."""
+    """Return the cases that every implementation can be called for."""
     return (*_causal(), *_of_other_extents(), *_windows(), *_biased(), *_served())
 
 

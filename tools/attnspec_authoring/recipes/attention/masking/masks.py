@@ -1,6 +1,6 @@
 """Boolean and float masks of every shape, fully masked rows, hidden tiles, and no keys at all.
 
-Nothing was computed that could tell the shape of the result, so that it has to be found from the arguments.
+Nothing was computed that could show the shape of the result, so that it has to be found from the arguments.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def dead_row_cases() -> Iterator[AuthoredCase]:
         "head": "pytorch/pytorch/issues/160064",
     }
     open_mask = boolean_mask("masking/dead", (1, 2, 4, 5))
-    for name, place, what in (
+    for name, index, what in (
         ("first_row", np.s_[:, :, 0], "the first query"),
         ("middle_row", np.s_[:, :, 2], "the third of four queries"),
         ("last_row", np.s_[:, :, -1], "the last query"),
@@ -231,7 +231,7 @@ def dead_row_cases() -> Iterator[AuthoredCase]:
         ("everything", np.s_[:], "no query"),
     ):
         mask = open_mask.copy()
-        mask[place] = False
+        mask[index] = False
         leaves = "A Boolean mask leaves no key to anyone" if name == "everything" else f"A mask leaves no key to {what}"
         yield masking(f"dead_{name}", leaves)(SMALL, clauses="fully_masked_row", report=links.get(name), mask=mask)
     hidden = float_mask("masking/dead_float", (4, 5))

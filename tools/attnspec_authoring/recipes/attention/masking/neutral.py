@@ -55,7 +55,7 @@ def beside(neutral: str, other: str) -> dict[str, Any] | None:
     alignment = arguments.pop("causal_alignment")
     inputs = SIZES.drawn("neutral") | {name: array for name, array in arguments.items() if name in OF_INPUTS}
     attributes = {name: value for name, value in arguments.items() if name not in OF_INPUTS}
-    # Slopes of 0 and a window as wide as the sequence place nobody.
+    # Slopes of 0 and a window as wide as the sequence position nobody.
     shows = depends_on_alignment({name: np.asarray(array) for name, array in inputs.items()}, attributes)
     return {**arguments, **({"causal_alignment": alignment} if shows else {})}
 

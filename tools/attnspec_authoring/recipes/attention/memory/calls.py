@@ -1,6 +1,6 @@
 """Inputs that are one array, and arguments of which one changes from call to call.
 
-Code that takes inputs that are the same object for self-attention, or that scales one of them in place, goes wrong here
+Code that takes inputs that are the same object for self-attention, or that scales one of them itself, goes wrong here
 and nowhere else.
 
 Who keeps a mask, a bias or a plan between calls, under a key that forgets what moves queries, gives an output that
@@ -34,7 +34,7 @@ WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 
 
 def shared(names: Sequence[str], array: NDArray[Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return inputs that hold one array, and the presentation that hands it over as one."""
+    """Return inputs that hold one array, and the memory order that hands it over as one."""
     return dict.fromkeys(names, array), dict.fromkeys(names, "shared")
 
 
@@ -159,7 +159,7 @@ CHANGES = (
             ("window", "a window", WINDOW),
             ("causality", "causality", CAUSAL),
         )
-        # Causality alone leaves later queries nearly all keys, so that lengths of queries hardly tell.
+        # Causality alone leaves later queries nearly all keys, so that lengths of queries hardly matter.
         if (lengths, name) != ("query_lengths", "causality")
     ),
     *(

@@ -66,7 +66,7 @@ def sizes_for(memory_order: dict[str, str]) -> Sizes:
 
 
 def laid_out(case_id: str, memory_order: dict[str, str]) -> dict[str, Any]:
-    """Draw inputs and a float mask, repeating the first batch entry where the presentation needs it."""
+    """Draw inputs and a float mask, repeating the first batch entry where the memory order needs it."""
     sizes = sizes_for(memory_order)
     tensors: dict[str, Any] = {**sizes.drawn(case_id), "mask": float_mask(case_id, sizes.mask)}
     return {

@@ -40,7 +40,7 @@ WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 
 
 def every(names: Iterable[str], layout: str) -> dict[str, str]:
-    """Return the presentation of all inputs in one layout."""
+    """Return the memory order of all inputs in one layout."""
     return dict.fromkeys(names, layout)
 
 

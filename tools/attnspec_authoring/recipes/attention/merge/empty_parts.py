@@ -76,7 +76,7 @@ def garbage(name: str, number: float) -> NDArray[np.float64]:
 
 def holding() -> tuple[AuthoredCase, ...]:
     """Hold empty parts whose outputs hold numbers, large numbers, NaN and infinities."""
-    held: tuple[tuple[str, str, float, tuple[str, ...]], ...] = (
+    stored: tuple[tuple[str, str, float, tuple[str, ...]], ...] = (
         ("numbers", "numbers", 24576.0, ()),
         ("huge_numbers", "numbers near the largest of float32", 2.0**127, WITHOUT_FLOAT16),
         ("nan", "NaN", np.nan, ()),
@@ -92,7 +92,7 @@ def holding() -> tuple[AuthoredCase, ...]:
                 **of_side(side, output=garbage(name, number), logsumexp=NONE),
                 dtypes=dtypes or every,
             )
-            for name, what, number, dtypes in held
+            for name, what, number, dtypes in stored
             for ordinal, side in parts
             if name != "huge_numbers"
         ),
@@ -107,7 +107,7 @@ def holding() -> tuple[AuthoredCase, ...]:
                 dtypes=dtypes or every,
                 report=BOTH_NAN_AGAIN,
             )
-            for name, what, number, dtypes in held
+            for name, what, number, dtypes in stored
         ),
         merging(
             "empty_rows_hold_nan", "rows with keys in both parts, one and neither, where a part without keys is NaN"
@@ -145,11 +145,11 @@ CLAUSES = ("average", "nonfinite")
 
 
 def holding_numbers(
-    name: str, number: float, *, rank: int = 4, place: tuple[int, ...] = (0, 1, 2, 1)
+    name: str, number: float, *, rank: int = 4, index: tuple[int, ...] = (0, 1, 2, 1)
 ) -> NDArray[np.float64]:
-    """Draw a tensor of a part, and put a number in one place of it."""
+    """Draw a tensor of a part, and put a number at one index of it."""
     numbers = grid(f"merge/holding_{name}", SHAPE[:rank])
-    numbers[place[:rank]] = number
+    numbers[index[:rank]] = number
     return numbers
 
 

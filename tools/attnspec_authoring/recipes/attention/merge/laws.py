@@ -35,7 +35,7 @@ def exchanged(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def commutative() -> tuple[AuthoredCase, ...]:
-    """Hold parts of unlike weight, one of them empty in places, in both orders."""
+    """Hold parts of unlike weight, one of them empty here and there, in both orders."""
     there = drawn("commutative", SHAPE)
     there["logsumexp_a"][0, 1] = [NONE, 40.0, -7.0]
     there["logsumexp_b"][1, 0] = [2.0, NONE, 88.0]

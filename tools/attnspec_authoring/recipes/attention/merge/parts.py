@@ -1,4 +1,4 @@
-"""Making a case of two parts: its clauses and conventions, and the input with which it is asked once more."""
+"""Making a case of two parts: its clauses and conventions, and the input with which it is called once more."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sensitive_to(inputs: Mapping[str, NDArray[np.float64]]) -> tuple[str, ...]:
         "empty_logsumexp": any(none.any() for none in empty.values()),
         "logsumexp_base": not bool((empty["a"] & empty["b"]).all()),
         "masked_nonfinite": any(bool((empty[side] & outputs[side]).any()) for side in "ab"),
-        "nonfinite_input": any(held.any() for held in outputs.values()) or any(logarithms),
+        "nonfinite_input": any(stored.any() for stored in outputs.values()) or any(logarithms),
     }
     return tuple(sorted(name for name, depends in sensitive.items() if depends))
 

@@ -1,4 +1,4 @@
-"""What is refused, beside a valid twin that differs only in what is wrong."""
+"""What is refused, beside a valid counterpart that differs only in what is wrong."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def refused(
     changed: Mapping[str, NDArray[Any]],
     strict: bool,
 ) -> AuthoredCase:
-    """Make a case that is refused: its valid twin, but for some of the inputs."""
+    """Make a case that is refused: its valid counterpart, but for some of the inputs."""
     return AuthoredCase(
         id=f"{PROFILE}/rejects_{name}",
         title=f"Merge states: {title}",
@@ -223,24 +223,29 @@ def of_one_rank() -> tuple[AuthoredCase, ...]:
     )
 
 
-TWIN_OF_AXES = "rejects_twin_of_equal_axes"
+VALID_OF_AXES = "rejects_twin_of_equal_axes"
 SHAPE_OF_ONE_LENGTH = (2, 2, 2, 2)
 """All axes have one length, so that axes too few and too many still match."""
 
 
 def borders_cases() -> tuple[AuthoredCase, ...]:
     """Return outputs of other ranks, whose first three axes are those of the logarithms."""
-    valid = drawn(TWIN_OF_AXES, SHAPE_OF_ONE_LENGTH)
+    valid = drawn(VALID_OF_AXES, SHAPE_OF_ONE_LENGTH)
     outputs, logarithms = ("output_a", "output_b"), ("logsumexp_a", "logsumexp_b")
     three = {name: valid[name][0] for name in outputs}
     five = {name: valid[name][None] for name in outputs} | {name: valid[name][:1] for name in logarithms}
     return (
-        merging(TWIN_OF_AXES, "valid twin of outputs of three and five axes")(SHAPE_OF_ONE_LENGTH),
+        merging(VALID_OF_AXES, "valid twin of outputs of three and five axes")(SHAPE_OF_ONE_LENGTH),
         refused("outputs_of_three_axes", "Outputs of three axes beside logarithms of three are refused")(
-            TWIN_OF_AXES, valid, "rank", "The outputs have three axes, and so have the logarithms.", three, strict=True
+            VALID_OF_AXES,
+            valid,
+            "rank",
+            "The outputs have three axes, and so have the logarithms.",
+            three,
+            strict=True,
         ),
         refused("outputs_of_five_axes", "Outputs of five axes are refused")(
-            TWIN_OF_AXES,
+            VALID_OF_AXES,
             valid,
             "rank",
             "The outputs have five axes, of which the first three are those of the logarithms.",
@@ -255,7 +260,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         *of_other_sizes(),
         *of_other_order(),
-        # Return the refused cases and their twin.
+        # Return the refused cases and their counterpart.
         merging(COUNTERPART, "valid twin of what is refused axis by axis")(SHAPE_BY_AXIS),
         *of_one_axis(),
         *of_one_rank(),

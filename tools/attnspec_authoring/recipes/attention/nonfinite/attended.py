@@ -30,16 +30,16 @@ NAN = float("nan")
 INFINITY = float("inf")
 ATTENDED = ("sdpa.nonfinite_input",)
 EXCLUDED = ("sdpa.masked_nonfinite",)
-Place = tuple[int | slice, ...]
+Spot = tuple[int | slice, ...]
 ALL = slice(None)
 
 
-def spoilt(case_id: str, sizes: Sizes, **spots: tuple[Place, float] | list[tuple[Place, float]]) -> dict[str, Any]:
-    """Draw tensors and put numbers that are not finite at places of them."""
+def spoilt(case_id: str, sizes: Sizes, **spots: tuple[Spot, float] | list[tuple[Spot, float]]) -> dict[str, Any]:
+    """Draw tensors and put numbers that are not finite at indices of them."""
     tensors = sizes.drawn(case_id)
     for name, put in spots.items():
-        for place, number in put if isinstance(put, list) else [put]:
-            tensors[name][place] = number
+        for spot, number in put if isinstance(put, list) else [put]:
+            tensors[name][spot] = number
     return tensors
 
 
@@ -323,14 +323,14 @@ def kept_cases() -> Iterator[AuthoredCase]:
     hides: dict[str, Any] = {"mask": np.arange(5) != 1}
     hides_past: dict[str, Any] = {"mask": np.arange(8) % 3 != 1}
     for kind, (what, number) in NUMBERS.items():
-        places: tuple[tuple[str, Sizes, tuple[str, ...], dict[str, Any]], ...] = (
+        spots: tuple[tuple[str, Sizes, tuple[str, ...], dict[str, Any]], ...] = (
             ("values", without, ("value",), {}),
             ("hidden keys and values", without, ("key", "value"), hides),
             ("past values", past, ("past_value",), {}),
             ("new values after a past", past, ("value",), {}),
             ("hidden past keys and values", past, ("past_key", "past_value"), hides_past),
         )
-        for where, sizes, names, mask in places:
+        for where, sizes, names, mask in spots:
             case_id = f"nonfinite/present_{kind}_in_{where.replace(' ', '_')}"
             tensors = holding(case_id, sizes, names, number)
             shown: dict[str, Any] = {name: np.broadcast_to(array, (4, array.size)) for name, array in mask.items()}

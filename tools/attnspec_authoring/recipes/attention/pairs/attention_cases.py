@@ -115,7 +115,7 @@ _BEHIND = ("left", "both", "wide_right")
 
 
 def allowed(levels: Mapping[str, str]) -> bool:
-    """Tell whether a row, or a part of one, may be."""
+    """Return whether a row, or a part of one, may be."""
     if large_extents(levels) > 1 or estimated_bytes(levels) > MOST_BYTES:
         return False
     if _features(levels) > MOST_FEATURES or (levels.get("features") == "plain" and not _is_plain(levels)):
@@ -149,7 +149,7 @@ def _is_plain(levels: Mapping[str, str]) -> bool:
 
 
 def _saturates(levels: Mapping[str, str]) -> bool:
-    """Tell whether a softcap would see scores of 0 alone, or such that all come out at the cap."""
+    """Return whether a softcap would see scores of 0 alone, or such that all come out at the cap."""
     wide = levels.get("width") in LARGE["width"]
     negative = levels.get("numbers") == "negative"
     return levels.get("scale") == "zero" or sum((wide, negative, levels.get("scale") == "above_one")) > 1
@@ -187,7 +187,7 @@ def _mask_fits(levels: Mapping[str, str]) -> bool:
 
 
 def _positions_fit(levels: Mapping[str, str]) -> bool:
-    """Hold that placement is stated exactly where it matters, and leaves keys and past in reach."""
+    """Hold that placement is stated exactly where it matters, and leaves keys and past visible."""
     causal, window, placement = levels.get("causal"), levels.get("window"), levels.get("placement")
     if causal == "on" and window in _AHEAD:
         return False
@@ -213,8 +213,8 @@ def _positions_fit(levels: Mapping[str, str]) -> bool:
         return True
     hides = causal == "on" or window not in (None, "none", "open")
     if placement == "bottom_right" and sizes.past and window in _BEHIND:
-        reach = sizes.columns // 3 + 1 if window == "both" else 1
-        if sizes.keys - sizes.queries >= reach:
+        extent = sizes.columns // 3 + 1 if window == "both" else 1
+        if sizes.keys - sizes.queries >= extent:
             return False
     if placement == "top_left" and not hides:
         return True
@@ -223,12 +223,12 @@ def _positions_fit(levels: Mapping[str, str]) -> bool:
         return False
     if placement == "bottom_right":
         return True
-    # Lengths cut a quarter of the keys off, which some query must reach.
+    # Lengths cut a quarter of the keys off, which some query must attend to.
     return sizes.keys <= (sizes.queries + 1 if levels["cache"] in _OF_KEYS else 4 * sizes.queries)
 
 
 def _is_taken_from(levels: Mapping[str, str]) -> bool:
-    """Tell whether of two keys only one is left, or both are alike."""
+    """Return whether of two keys only one is left, or both are alike."""
     return levels.get("mask", "none") != "none" or levels.get("numbers") == "cancelling"
 
 

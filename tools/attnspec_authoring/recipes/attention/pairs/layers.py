@@ -56,13 +56,13 @@ SINGLE_HEAD: Factors = {
 
 
 def one_large_extent(levels: Mapping[str, str]) -> bool:
-    """Tell whether a row, or a part of one, has one large extent at most."""
+    """Return whether a row, or a part of one, has one large extent at most."""
     extents = ("heads", "head_width", "queries", "keys", "tokens", "width", "value_width", "length", "slices")
     return sum(levels.get(name) in _LARGE for name in extents) <= 1
 
 
 def multi_head_allowed(levels: Mapping[str, str]) -> bool:
-    """Tell whether a row, or a part of one, may be."""
+    """Return whether a row, or a part of one, may be."""
     one_key = levels.get("queries") == "1" and levels.get("keys") == "as_queries"
     return (
         one_large_extent(levels)
@@ -229,7 +229,7 @@ HEADS: Factors = {
 
 
 def softmax_allowed(levels: Mapping[str, str]) -> bool:
-    """Tell whether a row, or a part of one, may be: an axis must be there."""
+    """Return whether a row, or a part of one, may be: an axis must be there."""
     rank = int(levels.get("rank", "3"))
     least = {"first": 2, "middle": 3, "minus_two": 2, "null": 2}
     return rank >= least.get(levels.get("axis", "default"), 1)
@@ -263,7 +263,7 @@ def context_vector_case(case_id: str, levels: Mapping[str, str], seed: int) -> A
     """Make a case of the context vector."""
     numbers, width = levels["numbers"], int(levels["width"])
     draw, name = drawing(numbers), f"{case_id}/{seed}"
-    asking = draw(f"{name}/decoder_state", (width,))
+    querying = draw(f"{name}/decoder_state", (width,))
     layouts = {"encoder_states": levels["state_layout"], "decoder_state": levels["asking_layout"]}
     attributes: dict[str, Any] = {}
     if levels["scale"] != "default":
@@ -284,7 +284,7 @@ def context_vector_case(case_id: str, levels: Mapping[str, str], seed: int) -> A
         source=made_for("pairs"),
         inputs={
             "encoder_states": draw(f"{name}/encoder_states", (int(levels["tokens"]), width)),
-            "decoder_state": np.round(asking * 4.0, 4) if numbers == "large" else asking,
+            "decoder_state": np.round(querying * 4.0, 4) if numbers == "large" else querying,
         },
         attributes=attributes,
         outputs=("context",),
@@ -294,7 +294,7 @@ def context_vector_case(case_id: str, levels: Mapping[str, str], seed: int) -> A
 
 
 def heads_allowed(levels: Mapping[str, str]) -> bool:
-    """Tell whether a row, or a part of one, may be; as many entries or tokens as heads are few."""
+    """Return whether a row, or a part of one, may be; as many entries or tokens as heads are few."""
     few = levels.get("slices", "2") in ("2", "3")
     wide = levels.get("head_width") == "80" and "as_heads" in (levels.get("batch"), levels.get("tokens"))
     return (

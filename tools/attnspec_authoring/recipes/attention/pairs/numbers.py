@@ -34,7 +34,7 @@ def dtypes_of(numbers: str) -> tuple[str, ...]:
 
 
 def is_exact(numbers: str) -> bool:
-    """Tell whether the numbers are exact in every dtype in which they are offered."""
+    """Return whether the numbers are exact in every dtype in which they are offered."""
     return numbers not in _FULL
 
 
@@ -59,9 +59,9 @@ def attention_numbers(
     elif numbers == "cancelling":
         # After the first key, neighbours nearly tie two by two, and their values nearly cancel. Were they to cancel
         # fully, the tolerance would hold right orders of summation to less than one rounding of a part.
-        places: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
-        second: NDArray[np.bool_] = (places > 0) & (places % 2 == 0)
-        of_first: NDArray[np.int64] = places - second
+        spots: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
+        second: NDArray[np.bool_] = (spots > 0) & (spots % 2 == 0)
+        of_first: NDArray[np.int64] = spots - second
         key = key[:, :, of_first] + second[:, np.newaxis] * key / 8.0
         value = np.where(second[:, np.newaxis], value / 4.0 - value[:, :, of_first], value)
     elif numbers == "rising":
@@ -117,7 +117,7 @@ def large_extents(levels: Mapping[str, str]) -> int:
 
 
 def sizes_of(levels: Mapping[str, str]) -> Sizes:
-    """Return the sizes of a row; of a part of one, with the smallest levels in place of those that are open."""
+    """Return the sizes of a row; of a part of one, with the smallest levels instead of those that are open."""
     batch = levels.get("batch", "several" if _needs_entries(levels) else "1")
     heads, shared = HEADS[levels.get("heads", "2" if batch == "as_heads" else "1")]
     keys = int(levels.get("keys", "1"))
@@ -139,7 +139,7 @@ def sizes_of(levels: Mapping[str, str]) -> Sizes:
 
 
 def _needs_entries(levels: Mapping[str, str]) -> bool:
-    """Tell whether a row needs several batch entries: one stands for all, or one has no keys."""
+    """Return whether a row needs several batch entries: one stands for all, or one has no keys."""
     layouts = [levels.get(f"{name}_layout") for name in ("query", "key", "value")]
     return "broadcast" in layouts or levels.get("cache") == "empty_entry"
 

@@ -48,8 +48,8 @@ def made(name: str, title: str, sizes: Sizes, numbers: str, **arguments: Any) ->
 def without_part(keys: int, part: int) -> NDArray[np.bool_]:
     """Return a mask (1, keys) that excludes one part, the last one where `part` is -1."""
     first = part * PART if part >= 0 else (keys - 1) // PART * PART
-    place: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
-    return ((place < first) | (place >= first + PART))[np.newaxis]
+    index: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
+    return ((index < first) | (index >= first + PART))[np.newaxis]
 
 
 def decoding_cases() -> Iterator[AuthoredCase]:
@@ -57,9 +57,9 @@ def decoding_cases() -> Iterator[AuthoredCase]:
     for keys in LENGTHS:
         sizes = Sizes(1, 2, 1, 1, keys, 2, 1)
         batch = Sizes(3, 2, 1, 1, keys, 1)
-        place: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
+        index: NDArray[np.int64] = np.arange(keys, dtype=np.int64)
         first_part = without_part(keys, 0)
-        hidden = np.where(without_part(keys, -1), np.round(np.cos(place) / 2.0, 4), HIDDEN)
+        hidden = np.where(without_part(keys, -1), np.round(np.cos(index) / 2.0, 4), HIDDEN)
         variants = (
             row("sinks", "with a sink that takes a third")(sizes, "full", {"sinks": [5.1, 4.4]}),
             row("first_part_excluded", "of which the first part is excluded")(sizes, "full", {"mask": first_part}),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec_authoring.covering.effects import Call
+    from attnspec_authoring.covering.table import Call
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 _OF_SCORES = ("entries of query", "entries of key", "past_key")
@@ -67,9 +67,9 @@ def _with_heads(inputs: Mapping[str, NDArray[Any]], heads: NDArray[np.int64]) ->
 
 
 def _idle_by_design(case: AuthoredCase, feature: str) -> bool:
-    """Tell what a case has that must change nothing.
+    """Return what a case has that must change nothing.
 
-    That is what only scores tell where the scale is 0, a softcap of 0, a bias of the keys, an open window, lengths of
+    That is what only scores show where the scale is 0, a softcap of 0, a bias of the keys, an open window, lengths of
     queries that move no query, and what is positional where the one query stands at the last key.
     """
     attributes = case.attributes

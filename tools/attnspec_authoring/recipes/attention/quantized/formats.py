@@ -48,7 +48,7 @@ def as_numbers(numbers: Any, dtype: str) -> NDArray[Any]:
     return np.asarray(numbers, dtype=np.float64).astype(numpy_dtype(dtype))
 
 
-def held(name: str, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+def stored(name: str, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     """Draw whole numbers from -126 to 126 that depend on a name alone, in a format: rounded to its significant bits."""
     return as_numbers(32.0 * grid(name, shape), dtype)
 
@@ -79,7 +79,7 @@ def quantized(
         kind = tensor.removeprefix("past_")
         dtype = formats[kind]
         if dtype is not None:
-            drawn = held(f"{case_id}/{tensor}", shape, dtype)
+            drawn = stored(f"{case_id}/{tensor}", shape, dtype)
             arguments[tensor] = as_numbers(stated[tensor], dtype) if tensor in stated else drawn
             arguments[f"{kind}_scale"] = as_scale(scales[kind])
         elif tensor in stated:
@@ -226,7 +226,7 @@ def in_memory() -> tuple[AuthoredCase, ...]:
         for name, title, scales, memory_order in layouts
     ]
     sizes = Sizes(1, 2, 2, 3, 4, 2)
-    shared = held("quantized/memory_shared/key", sizes.shapes()["key"], INT8)
+    shared = stored("quantized/memory_shared/key", sizes.shapes()["key"], INT8)
     made.append(
         quantized("memory_shared", "Keys and values are one array, each with scales of its own")(
             sizes,

@@ -153,7 +153,7 @@ def of_float8() -> Iterator[AuthoredCase]:
 
 
 def far_from_zero() -> tuple[AuthoredCase, ...]:
-    """Return logits of which no exponential is held, above and below, in rows of their own."""
+    """Return logits whose exponentials overflow or underflow, in rows of their own."""
     columns = np.array([64.0, 62.0, 60.0, 56.0])[:, np.newaxis]
     ahead = {"query": 64.0 * ROWS_OF_SIGNS * np.ones((1, 2, 3, 2)), "key": columns * np.ones((1, 2, 4, 2))}
     one = Sizes(1, 2, 2, 3, 4, 2)

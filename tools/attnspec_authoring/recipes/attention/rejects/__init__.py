@@ -1,4 +1,4 @@
-"""Profile rejects: inputs that make no sense, each beside a valid twin that differs in nothing else."""
+"""Profile rejects: inputs that make no sense, each beside a valid counterpart that differs in nothing else."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the cases of the profile rejects, twins included."""
+    """Return the cases of the profile rejects, counterparts included."""
     return (*counterparts.counterparts(), *shapes.cases(), *sizes.cases(), *others.cases())

@@ -1,4 +1,4 @@
-"""The valid twins of refused cases, and how a refused case is made from one."""
+"""The valid counterparts of refused cases, and how a refused case is made from one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def counterparts() -> tuple[AuthoredCase, ...]:
 
 
 def drawn(counterpart: str) -> dict[str, Any]:
-    """Return the inputs of a twin, to be changed."""
+    """Return the inputs of a counterpart, to be changed."""
     return {name: array for case in counterparts() if case.id == counterpart for name, array in case.inputs.items()}
 
 
@@ -71,7 +71,7 @@ def refused(
     operation: str = "scaled_dot_product_attention",
     attributes: Mapping[str, Any] | None = None,
 ) -> AuthoredCase:
-    """Make a case that must be refused: the inputs of its twin with some replaced."""
+    """Make a case that must be refused: the inputs of its counterpart with some replaced."""
     first = OPERATIONS[operation].outputs[0]
     return AuthoredCase(
         id=f"rejects/{name}",

@@ -88,7 +88,7 @@ def past_refusals() -> tuple[AuthoredCase, ...]:
 
 
 def other_refusals() -> tuple[AuthoredCase, ...]:
-    """Hold what other operations refuse, with twins of the profile layout."""
+    """Hold what other operations refuse, with counterparts of the profile layout."""
     names = ("query", "key", "value")
     tokens = {name: of_new_shape(f"tokens/{name}", (2, 4 if name == "query" else 5, 6)) for name in names}
     weights = {f"w_{name}": of_new_shape(f"w_{name}", (6, 6)) / 4.0 for name in (*names, "output")}

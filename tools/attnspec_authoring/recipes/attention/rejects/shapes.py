@@ -268,7 +268,7 @@ def of_every_scale() -> tuple[AuthoredCase, ...]:
 
 
 def of_some_shapes() -> tuple[AuthoredCase, ...]:
-    """Return scales of some shapes, each beside a twin that is near to it."""
+    """Return scales of some shapes, each beside a counterpart that is near to it."""
     valid = {case.id: case for case in granularity.cases()}
     three = "quantized/grouped_three_heads"
     six, query = "quantized/grouped_per_batch_entry", "quantized/query_grouped"

@@ -26,7 +26,7 @@ def sentence(title: str) -> str:
 
 
 def rows(counterpart: str, *wrong: Row) -> tuple[AuthoredCase, ...]:
-    """Make refused cases of one twin."""
+    """Make refused cases of one counterpart."""
     inputs = drawn(counterpart)
     return tuple(
         refused(name, sentence(title))(

@@ -18,7 +18,7 @@ from attnspec_authoring.recipes.attention.attention import attention, made_for
 from attnspec_authoring.recipes.attention.layout.heads import layout
 from attnspec_authoring.recipes.attention.layout.projections import BIASES, QUARTER, multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, context, softmax
-from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared
+from attnspec_authoring.recipes.attention.stress.magnitudes import query_of, row, shared
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, headed
 from attnspec_authoring.recipes.generator import grid
 
@@ -163,7 +163,7 @@ def tied(case_id: str, title: str, scores: NDArray[np.float64], values: NDArray[
     return attention(f"stress/{case_id}", title)(
         shared(scores.size),
         clauses=CLAUSES,
-        query=asked(1.0, 0.875, 0.5),
+        query=query_of(1.0, 0.875, 0.5),
         key=row(scores),
         value=row(values),
         scale=1.0,
@@ -233,20 +233,20 @@ def projected(
 
 def projections_cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of scores behind projections."""
-    asked = np.array([[2.0, 1.0], [2.0, 3.0], [1.75, 5.0]])
-    asking = np.array([[-4.0, 0.0], [-3.0, 0.0], [-4.0, 1.0]])
+    tokens = np.array([[2.0, 1.0], [2.0, 3.0], [1.75, 5.0]])
+    querying = np.array([[-4.0, 0.0], [-3.0, 0.0], [-4.0, 1.0]])
     # In single-head attention the tokens ask and answer: of two signs, each row has its largest score above zero.
     signs = np.array([[2.0, 1.0], [-2.0, 3.0], [-1.75, 5.0]])
     single, several = "single_head_attention", "multi_head_attention"
-    answering = {"key": asked[np.newaxis], "value": asked[np.newaxis]}
+    answering = {"key": tokens[np.newaxis], "value": tokens[np.newaxis]}
     return (
-        projected("stress/single_head_large_scores", "Single head: scores of some hundreds")(single, {"x": asked}, 2),
+        projected("stress/single_head_large_scores", "Single head: scores of some hundreds")(single, {"x": tokens}, 2),
         projected("stress/single_head_opposite_scores", "Single head: scores of both signs")(single, {"x": signs}),
         projected("stress/multi_head_large_scores", "Multi-head: scores of some hundreds")(
-            several, {"query": asked[np.newaxis], **answering}
+            several, {"query": tokens[np.newaxis], **answering}
         ),
         projected("stress/multi_head_scores_far_below", "Multi-head: scores far below zero")(
-            several, {"query": asking[np.newaxis], **answering}
+            several, {"query": querying[np.newaxis], **answering}
         ),
     )
 

@@ -1,6 +1,6 @@
 """Rows of hundreds of keys, also such of which a mask hides whole stretches, and tensors without features.
 
-A large negative number in the place of minus infinity is then too small a penalty, and hidden values come through.
+A large negative number instead of minus infinity is then too small a penalty, and hidden values come through.
 
 The longest of no lengths, the largest of no scores: code that asks for it ends in an error where nothing is to be done.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import BOTTOM, HIDDEN, TOP_LEFT, Sizes, profile
-from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared, with_scores
+from attnspec_authoring.recipes.attention.stress.magnitudes import query_of, row, shared, with_scores
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, table
 from attnspec_authoring.recipes.generator import grid
 
@@ -50,22 +50,22 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
         )
         for count in (4, 17, 65)
     ]
-    places = np.arange(72, dtype=np.float64)
+    indices = np.arange(72, dtype=np.float64)
     shapes = {
-        "sawtooth": (places % 16, "Scores that rise and fall sixteen at a time"),
-        "peak_in_the_middle": (36.0 - np.abs(places - 36.0), "The greatest score stands in the middle of 72 keys"),
+        "sawtooth": (indices % 16, "Scores that rise and fall sixteen at a time"),
+        "peak_in_the_middle": (36.0 - np.abs(indices - 36.0), "The greatest score stands in the middle of 72 keys"),
         "peak_in_the_middle_tile": (
-            np.where(places == 37, 24.0, places % 4),
+            np.where(indices == 37, 24.0, indices % 4),
             "One high score in the middle tile of 72 keys",
         ),
-        "steps_of_tiles": (places // 8 * 4.0, "Scores that rise by four every eight keys"),
+        "steps_of_tiles": (indices // 8 * 4.0, "Scores that rise by four every eight keys"),
         "all_equal": (np.full(72, 3.0), "72 equal scores"),
     }
     return (
         *rising,
         *(case(f"{name}", title)(Sizes(1, 2, 2, 3, 72, 1), **line(scores)) for name, (scores, title) in shapes.items()),
         case("rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
-            Sizes(1, 2, 2, 3, 72, 1), **line(places * 8.0)
+            Sizes(1, 2, 2, 3, 72, 1), **line(indices * 8.0)
         ),
     )
 
@@ -108,7 +108,7 @@ def sum_cases() -> tuple[AuthoredCase, ...]:
         )(
             shared(208),
             report="sonos/tract/pull/2586",
-            query=asked(1.0, 1.0, 1.0),
+            query=query_of(1.0, 1.0, 1.0),
             key=row(exponents),
             value=row(np.where(exponents == 0, 1.0, -1.0)),
             scale=1.0,
@@ -175,7 +175,7 @@ CLAUSES = ("sdpa.mask.boolean", "sdpa.softmax.stability")
 def below(gap: float) -> dict[str, Any]:
     """Give allowed keys scores around minus `gap`, hidden ones around zero or above."""
     low = np.where(ONE_OR_MORE, -gap, 0.0)
-    # Beyond 2**24 single precision tells no halves apart, and a logarithm of it no shares (decision 6): there one of
+    # Beyond 2**24 single precision distinguishes no halves, and a logarithm of it no shares (decision 6): there one of
     # the allowed keys lies far above the others.
     fine = (
         grid(f"gap of {gap}/fine", (3, 5)) if gap < 2.0**20 else np.arange(5.0) * np.where(ONE_OR_MORE, gap / 8.0, 0.0)
@@ -271,7 +271,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         case("gap_tiles_hidden_on_both_sides", "66 hidden keys, one that scores -1024, and 66 more hidden ones")(
             shared(133),
             report="Dao-AILab/flash-attention/issues/2082",
-            query=asked(1.0, 1.0, 1.0),
+            query=query_of(1.0, 1.0, 1.0),
             key=row(np.where(only_of_many, -1024.0, 0.0)),
             value=row(np.arange(133, dtype=np.float64) % 32),
             scale=1.0,
@@ -283,7 +283,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         )(
             shared(5),
             report="flashinfer-ai/flashinfer/pull/4401",
-            query=asked(1.0, 1.0, 1.0),
+            query=query_of(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, -57344.0, 0.0)),
             scale=1.0,
             mask=np.where(only_of_five, 0.0, HIDDEN)[np.newaxis],
@@ -294,7 +294,7 @@ def far_cases() -> tuple[AuthoredCase, ...]:
         )(
             shared(5),
             report="ohdearquant/lattice/pull/373",
-            query=asked(1.0, 1.0, 1.0),
+            query=query_of(1.0, 1.0, 1.0),
             key=row(np.where(only_of_five, 57344.0, 0.0)),
             scale=1.0,
             mask=~only_of_five[np.newaxis],
@@ -334,7 +334,7 @@ def empty_features_cases() -> Iterator[AuthoredCase]:
 
 
 def alignment_of(sizes: Sizes) -> dict[str, Any]:
-    """Return the alignment where it must be stated: where there are no queries, it is told where they would stand."""
+    """Return the alignment where it must be stated: where there are no queries, it is stated where they would stand."""
     return {} if sizes.queries == sizes.keys or not sizes.batch else {"causal_alignment": TOP_LEFT}
 
 

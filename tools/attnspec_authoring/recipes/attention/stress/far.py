@@ -6,7 +6,7 @@ minimum, and exponentials overflow. Under the scale zero every product counts al
 The largest number of a row is looked for among logits and sink. Who begins at zero finds none below it, and who leaves
 the sink out finds one too small.
 
-Who excludes by that number, in place of minus infinity, excludes nothing then.
+Who excludes by that number, instead of minus infinity, excludes nothing then.
 
 Libraries write it where they mean minus infinity. Here each query has one key that is not excluded, and that key has
 the lowest number; so its value comes out, whatever else the row holds. Two such keys would share, which a computation
@@ -22,7 +22,7 @@ import numpy as np
 from attnspec_authoring.recipes.attention.attention import BOTTOM_RIGHT, HIDDEN, TOP_LEFT, Sizes, attention
 from attnspec_authoring.recipes.attention.layout.projections import multi_head, single_head
 from attnspec_authoring.recipes.attention.layout.softmax import context
-from attnspec_authoring.recipes.attention.stress.magnitudes import SMALL, STEPS, asked, row, shared, with_scores
+from attnspec_authoring.recipes.attention.stress.magnitudes import SMALL, STEPS, query_of, row, shared, with_scores
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
 from attnspec_authoring.recipes.generator import grid
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PROFILE = "stress"
 SCALES = (("minus_one", "minus one", -1.0), ("minus_a_quarter", "minus a quarter", -0.25), ("zero", "zero", 0.0))
 PRODUCTS = np.array([512.0, -1536.0, 0.0, 1536.0, 508.0, -1528.0, -1536.0])
-"""Further apart than the exponential reaches in float64, also after a quarter, with two that share the lowest place."""
+"""Further apart than the exponential reaches in float64, also after a quarter, with two that share the lowest score."""
 
 
 def of_steps(name: str, title: str, scale: float) -> tuple[AuthoredCase, ...]:
@@ -44,7 +44,7 @@ def of_steps(name: str, title: str, scale: float) -> tuple[AuthoredCase, ...]:
     states = np.stack([PRODUCTS / 64.0, np.arange(7.0) - 3.0], axis=-1)
     tokens = np.stack([PRODUCTS[:5] / 64.0, np.arange(5.0) - 2.0], axis=-1)
     left, right, second = np.diag([64.0, 0.0]), np.diag([1.0, 0.0]), np.diag([0.0, 1.0])
-    asking = np.array([[1.0, 0.0], [-1.0, 2.0], [0.5, 1.0]])
+    querying = np.array([[1.0, 0.0], [-1.0, 2.0], [0.5, 1.0]])
     weights: dict[str, Any] = {"w_query": left, "w_key": right, "w_value": second}
     return (
         context(f"far_scale_{name}", f"scores far apart and the scale {title}")(
@@ -64,7 +64,7 @@ def of_steps(name: str, title: str, scale: float) -> tuple[AuthoredCase, ...]:
             num_heads=1,
             profile=PROFILE,
             replaced={
-                "query": asking[np.newaxis],
+                "query": querying[np.newaxis],
                 **dict.fromkeys(("key", "value"), tokens[np.newaxis]),
                 **weights,
                 "w_output": np.eye(2),
@@ -87,7 +87,7 @@ def of_attention() -> tuple[AuthoredCase, ...]:
         "sinks": ("sinks", {"sinks": [1536.0, -1536.0]}),
         "softcap": ("a softcap", {"softcap": 128.0}),
     }
-    far: dict[str, Any] = {"query": asked(1.0, -1.0, 0.5), "key": row(PRODUCTS)}
+    far: dict[str, Any] = {"query": query_of(1.0, -1.0, 0.5), "key": row(PRODUCTS)}
     return (
         *(
             attention(f"stress/far_scale_{name}", f"A negative scale and products far apart, beside {title}")(
@@ -98,7 +98,7 @@ def of_attention() -> tuple[AuthoredCase, ...]:
         attention("stress/far_scale_67_keys", "A negative scale and products that rise from tile to tile")(
             shared(67),
             clauses="softmax.stability",
-            query=asked(1.0, -1.0, 0.5),
+            query=query_of(1.0, -1.0, 0.5),
             key=row((np.arange(67.0) - 33.0) * 32.0),
             value=row(np.round(grid("stress/far_scale_67_keys/value", (67,)))),
             scale=-1.0,
@@ -151,7 +151,7 @@ def lowest_logits_cases() -> tuple[AuthoredCase, ...]:
             shared(5),
             clauses="softmax.stability",
             dtypes=("float64", "float32", "float16"),
-            query=asked(-1.0, -1.0, -1.0),
+            query=query_of(-1.0, -1.0, -1.0),
             key=row(np.full(5, -LOWEST)),
             value=row(np.array([1.0, -64.0, 2.0, 96.0, 5.0])),
             scale=1.0,
@@ -189,7 +189,7 @@ def one_key_each(lowest: float) -> NDArray[np.float64]:
 
 
 def still(sizes: Sizes) -> dict[str, Any]:
-    """Return keys that score alike, with values that tell them apart."""
+    """Return keys that score alike, with values that distinguish them."""
     made: dict[str, Any] = {name: np.zeros(shape) for name, shape in sizes.shapes().items()}
     values = VALUES.reshape(1, 1, 5, 1)
     made["value"] = values[:, :, sizes.past :]

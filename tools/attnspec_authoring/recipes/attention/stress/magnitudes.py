@@ -121,7 +121,7 @@ def large_cases() -> tuple[AuthoredCase, ...]:
             shared(4),
             clauses=STABLE,
             report="Dao-AILab/flash-attention/issues/1884",
-            query=asked(1.0, -1.0, 0.5),
+            query=query_of(1.0, -1.0, 0.5),
             key=row(np.array([0.0, 1536.0, -1536.0, 768.0])),
             scale=-1.0,
         ),
@@ -188,7 +188,7 @@ def half_edge_cases() -> tuple[AuthoredCase, ...]:
         stress("subnormal_queries_scaled_up", "Queries of some 2**-20, which the scale brings back to size")(
             shared(4),
             report="huggingface/diffusers/pull/2643",
-            query=asked(1.0, -2.0, 0.5) * 2.0**-20,
+            query=query_of(1.0, -2.0, 0.5) * 2.0**-20,
             key=row(np.array([-2.0, 1.0, 2.0, 0.5])),
             scale=2.0**20,
         ),
@@ -278,7 +278,7 @@ def tie_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
-def asked(*queries: float) -> NDArray[np.float64]:
+def query_of(*queries: float) -> NDArray[np.float64]:
     """Let two heads ask the same queries, one feature wide, of one key head."""
     return np.broadcast_to(np.array(queries)[:, np.newaxis], (1, 2, len(queries), 1))
 

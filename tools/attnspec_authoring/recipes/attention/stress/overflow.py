@@ -89,7 +89,7 @@ def state_cases() -> Iterator[AuthoredCase]:
             states[:, 1] = largest / 16.0 + np.array([0.0, 0.0625, -0.0625, 0.125, -0.125])
             state = np.array([0.0, 32.0 * factor, 0.0, 0.0])
             scaled: dict[str, Any] = {"clause": "context_vector.scale.explicit", "scale": 1.0}
-            for name, asked, explicit in (("", state, {}), ("_scaled", state / 2.0, scaled)):
+            for name, decoder, explicit in (("", state, {}), ("_scaled", state / 2.0, scaled)):
                 yield context(
                     f"scores_{sign}_{largest:g}{name}",
                     f"scores around {factor * largest:g}" + (", a stated scale" if explicit else ""),
@@ -97,7 +97,7 @@ def state_cases() -> Iterator[AuthoredCase]:
                     5,
                     4,
                     profile=PROFILE,
-                    replaced={"encoder_states": states, "decoder_state": asked},
+                    replaced={"encoder_states": states, "decoder_state": decoder},
                     dtypes=dtypes,
                     **explicit,
                 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, made_for
 from attnspec_authoring.recipes.attention.layout.softmax import AXIS, softmax
-from attnspec_authoring.recipes.attention.stress.magnitudes import asked, row, shared
+from attnspec_authoring.recipes.attention.stress.magnitudes import query_of, row, shared
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, AuthoredCase, headed
 from attnspec_authoring.recipes.generator import grid
 
@@ -192,7 +192,7 @@ def faint_tiles_cases() -> Iterator[AuthoredCase]:
                 shared(keys),
                 clauses="output softmax.keys",
                 dtypes=("float64",),
-                query=asked(1.0, 0.9375, 1.0625),
+                query=query_of(1.0, 0.9375, 1.0625),
                 key=row(np.where(is_faint, FAINT, 0.0)),
                 value=row(values),
                 scale=1.0,
@@ -227,7 +227,7 @@ def parts_cases() -> Iterator[AuthoredCase]:
                 f"Queries that exceed float16 once they are multiplied by {scale:g}, and small keys",
             )(
                 shared(6),
-                query=asked(first, -first, first / 2.0),
+                query=query_of(first, -first, first / 2.0),
                 key=row(scores * 2.0**-13),
                 value=row(grid(f"stress/scaled_queries_{name}/value", (6,))),
                 scale=scale,
@@ -252,7 +252,7 @@ def cases() -> tuple[AuthoredCase, ...]:
                 Sizes(1, 2, 1, 4, count, 1),
                 clauses="softmax.stability",
                 also="logsumexp",
-                query=asked(*FACTORS),
+                query=query_of(*FACTORS),
                 key=row(scores),
                 value=row(np.asarray(np.arange(count) // 16, np.float64)),
                 scale=1.0,

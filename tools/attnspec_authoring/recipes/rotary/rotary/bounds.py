@@ -44,7 +44,7 @@ LISTS = "rotary_frequencies.rejects.factor_lists"
 
 
 def counterpart_of(scaling: str) -> str:
-    """Return the name of a scaling's valid twin."""
+    """Return the name of a scaling's valid counterpart."""
     return "frequencies_width_6" if scaling == "none" else f"frequencies_twin_{scaling}"
 
 

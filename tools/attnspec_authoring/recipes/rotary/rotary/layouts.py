@@ -1,7 +1,7 @@
-"""Memory layouts of every input, and the one argument with which some cases are asked once more.
+"""Memory layouts of every input, and the one argument with which some cases are called once more.
 
 Most are changed by two: upwards and downwards, so that who keeps the longest text or the largest setting is found out.
-The attention factor and its two coefficients have none: they do not reach the frequencies, which are the first output.
+The attention factor and its two coefficients have none: they do not change the frequencies, which are the first output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is refused, each beside a valid twin that differs only in what is wrong."""
+"""What is refused, each beside a valid counterpart that differs only in what is wrong."""
 
 from __future__ import annotations
 
@@ -348,5 +348,5 @@ def of_rotations() -> tuple[AuthoredCase, ...]:
 
 
 def cases() -> tuple[AuthoredCase, ...]:
-    """Return the refused cases and their twins."""
+    """Return the refused cases and their counterparts."""
     return (*counterparts(), *of_frequencies(), *of_tables(), *of_rotations())

@@ -19,7 +19,7 @@ NOT_PUT_BACK = "vllm-project/vllm-metal/pull/44"
 ACROSS = "pie-project/pie/issues/602"
 WHOLE_HEAD = "AI-Hypercomputer/maxtext/issues/4616"
 SEQUENCE_AXIS = "ml-explore/mlx-lm/issues/1545"
-IN_PLACE = "flagos-ai/FlagGems/issues/5142"
+OVERWRITTEN = "flagos-ai/FlagGems/issues/5142"
 REPEATED = "facebookresearch/vjepa2/pull/15"
 
 Shape = tuple[int, int, int, int]
@@ -134,7 +134,7 @@ def numbers() -> tuple[AuthoredCase, ...]:
     signs = np.array([[[1.0, -1.0], [-1.0, 1.0]]])
     digits = grid("rotary/digits", (1, 1, 2, 8)) + grid("rotary/more_digits", (1, 1, 2, 8)) / 8192.0
     return (
-        *both("right_angle", "every pair by a right angle")((1, 2, 2, 4), 4, **right, report=IN_PLACE),
+        *both("right_angle", "every pair by a right angle")((1, 2, 2, 4), 4, **right, report=OVERWRITTEN),
         *both("still", "no pair turns at position 0")((2, 2, 1, 6), 6, **still),
         *both("model", "angles of a model")((2, 1, 2, 8), 8, **model_tables([[1, 2], [4095, 131071]], 8)),
         *both("ends_alike", "entries whose first and last tokens are turned alike")((3, 2, 4, 4), 4, **ends),
@@ -176,15 +176,15 @@ def numbers() -> tuple[AuthoredCase, ...]:
     )
 
 
-REACH: dict[str, Any] = {"clauses": ("nonfinite",)}
+NONFINITE: dict[str, Any] = {"clauses": ("nonfinite",)}
 Spot = tuple[tuple[int, ...], float]
 
 
 def holding(name: str, *placed: Spot, shape: tuple[int, ...] = (1, 1, 2, 7)) -> NDArray[np.float64]:
-    """Draw features, or a table, and put numbers at places of them."""
+    """Draw features, or a table, and put numbers at indices of them."""
     numbers = grid(f"rotary/{name}", shape)
-    for place, number in placed:
-        numbers[place] = number
+    for index, number in placed:
+        numbers[index] = number
     return numbers
 
 
@@ -208,13 +208,13 @@ def beyond() -> tuple[AuthoredCase, ...]:
                 wide,
                 4,
                 x=holding(f"{name}_beyond", ((0, 0, 0, 4), number), ((0, 1, 1, 7), number), shape=wide),
-                **REACH,
+                **NONFINITE,
             ),
             *both(f"{name}_behind_one_pair", f"{what} in both features behind a single pair")(
                 narrow,
                 2,
                 x=holding(f"{name}_behind", ((0, 0, 0, 2), number), ((1, 0, 1, 3), number), shape=narrow),
-                **REACH,
+                **NONFINITE,
             ),
         )
     )
@@ -229,7 +229,7 @@ def in_tables() -> tuple[AuthoredCase, ...]:
             "cosine": {"cos": holding("nan_cos", ((0, 1, 1), np.nan), shape=table)},
             "sine": {"sin": holding("nan_sin", ((1, 2, 0), np.nan), shape=table)},
         }.items()
-        for case in both(f"nan_{name}", f"NaN in the {name} of one pair of one token")(shape, 4, **spots, **REACH)
+        for case in both(f"nan_{name}", f"NaN in the {name} of one pair of one token")(shape, 4, **spots, **NONFINITE)
     )
 
 
@@ -250,7 +250,7 @@ def at_rest() -> tuple[AuthoredCase, ...]:
             x=holding(f"{word}_at_rest", ((0, 1, 0, 1), number), ((0, 0, 0, 2), number), shape=shape),
             cos=cosines,
             sin=sines,
-            **REACH,
+            **NONFINITE,
         )
     )
 
@@ -260,21 +260,21 @@ def cases() -> tuple[AuthoredCase, ...]:
     return (
         *shapes(),
         *numbers(),
-        *both("nan", "NaN in a first feature")((1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **REACH),
+        *both("nan", "NaN in a first feature")((1, 1, 2, 7), 6, x=holding("nan", ((0, 0, 0, 0), np.nan)), **NONFINITE),
         *both("nan_second", "NaN in a last feature")(
-            (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **REACH
+            (1, 1, 2, 7), 6, x=holding("nan_2", ((0, 0, 1, 5), np.nan)), **NONFINITE
         ),
         *both("infinity", "infinity in a feature")(
-            (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **REACH
+            (1, 1, 2, 7), 6, x=holding("infinity", ((0, 0, 1, 2), np.inf)), **NONFINITE
         ),
         *both("infinities", "infinities of both signs")(
             (1, 1, 2, 7),
             4,
             x=holding("infinities", ((0, 0, 0, 0), -np.inf), ((0, 0, 1, 1), np.inf), ((0, 0, 1, 2), -np.inf)),
-            **REACH,
+            **NONFINITE,
         ),
         *both("nan_untouched", "NaN in a feature that is not rotated")(
-            (1, 1, 2, 7), 4, x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)), **REACH
+            (1, 1, 2, 7), 4, x=holding("nan_6", ((0, 0, 1, 6), np.nan), ((0, 0, 0, 4), np.inf)), **NONFINITE
         ),
         *beyond(),
         *in_tables(),

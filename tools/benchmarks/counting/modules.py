@@ -19,14 +19,8 @@ Graph = dict[str, set[str]]
 class Module:
     """A file of Python in a package.
 
-    Attributes
-    ----------
-    path
-        From the root of the checkout.
-    name
-        Dotted, as it is imported; a room has the name of its ``__init__.py``.
-    text
-        What it says.
+    `path`: from the root of the checkout; `name`: dotted, as it is imported; a room has the name of its
+    ``__init__.py``; `text`: what it says.
     """
 
     path: str
@@ -91,7 +85,7 @@ def between(rooms: Mapping[str, str], graph: Graph) -> Graph:
 
 
 def components(graph: Graph) -> dict[str, frozenset[str]]:
-    """Return for each node all that it reaches and that reach it, itself among them."""
+    """Return for each node the nodes of its circle: those that it leads to and that lead back, itself among them."""
     reached: Graph = {}
     for start in graph:
         seen, ahead = set[str](), [start]

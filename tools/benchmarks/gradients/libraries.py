@@ -11,8 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from backward_draws import Draw
     from numpy.typing import NDArray
+
+    from gradients.draws import Draw
 
     Gradients = dict[str, NDArray[Any]]
 
@@ -22,14 +23,8 @@ NAMES = ("grad_query", "grad_key", "grad_value")
 class Library(NamedTuple):
     """One way of a library.
 
-    Attributes
-    ----------
-    gradients
-        Gives the gradients of queries, keys and values in a dtype.
-    dtypes
-        The dtypes in which it computes as they say.
-    is_fused
-        Whether it holds the fused grade of half precision.
+    `gradients`: gives the gradients of queries, keys and values in a dtype; `dtypes`: the dtypes in which it computes
+    as they say; `is_fused`: whether it holds the fused grade of half precision.
     """
 
     gradients: Callable[[Draw, str], Gradients]

@@ -13,8 +13,9 @@ import numpy as np
 from attnspec.contract.dtypes import HALF_PRECISION, numpy_dtype
 
 if TYPE_CHECKING:
-    from backward_draws import Draw
     from numpy.typing import NDArray
+
+    from gradients.draws import Draw
 
 WRONG = ("scale off by 1 %", "delta dropped", "last tile dropped", "slope of the cap missing")
 """What a way may get wrong."""
@@ -26,24 +27,12 @@ Order = Literal["at once", "in order", "backwards", "tiles", "tiles backwards"]
 class Way:
     """One way to compute gradients.
 
-    Attributes
-    ----------
-    stores
-        What half precision rounds: every step, what goes into the last products, or the results alone.
-    weights
-        By a softmax, or as exponentials of the distance from a logsumexp that is found or given.
-    delta
-        From the weights, from the output that a forward pass rounded, or from one that is given.
-    scale
-        Applied after the products, split over both sides, or folded with log2(e) into the queries.
-    order
-        In which order sums over queries and keys are added up.
-    in_base_2
-        Whether exponentials are powers of two.
-    rounds_heads
-        Whether each head's part is rounded before the sum over a group.
-    mistake
-        What is wrong; None for nothing.
+    `stores`: what half precision rounds: every step, what goes into the last products, or the results alone; `weights`:
+    by a softmax, or as exponentials of the distance from a logsumexp that is found or given; `delta`: from the weights,
+    from the output that a forward pass rounded, or from one that is given; `scale`: applied after the products, split
+    over both sides, or folded with log2(e) into the queries; `order`: in which order sums over queries and keys are
+    added up; `in_base_2`: whether exponentials are powers of two; `rounds_heads`: whether each head's part is rounded
+    before the sum over a group; `mistake`: what is wrong; None for nothing.
     """
 
     stores: Literal["steps", "weights", "results"] = "results"
@@ -60,14 +49,8 @@ class Way:
     ) -> dict[str, NDArray[Any]]:
         """Return every gradient in float64, `delta` and `grad_scores` among them.
 
-        Parameters
-        ----------
-        draw
-            The inputs.
-        dtype
-            The dtype of the run; ``longdouble`` rounds nothing.
-        given
-            Exact ``output`` and ``logsumexp``, for ways that are given them.
+        `draw`: the inputs; `dtype`: the dtype of the run; ``longdouble`` rounds nothing; `given`: exact ``output`` and
+        ``logsumexp``, for ways that are given them.
         """
         return _Computation(self, draw, dtype, given or {}).gradients()
 

@@ -69,10 +69,7 @@ class Call(NamedTuple):
 def loaded_by_gate(root: Path, shipped: Sequence[str]) -> dict[str, int]:
     """Count what ``attnspec gate`` loads on a failing function with a JSON report.
 
-    Parameters
-    ----------
-    root, shipped
-        The checkout, and the folders of its packages.
+    `root`, `shipped`: the checkout, and the folders of its packages.
     """
     with tempfile.TemporaryDirectory(prefix="house-") as name:
         folder = Path(name)
@@ -110,12 +107,8 @@ def lines_loaded(root: Path, shipped: Sequence[str], loaded: Iterable[Sequence[s
 def one_case(root: Path, shipped: Sequence[str], validating: Sequence[str]) -> dict[str, int]:
     """Count what one case of one dtype passes through in `attnspec.validate`, and how often it asks for an answer.
 
-    Parameters
-    ----------
-    root, shipped
-        The checkout, and the folders of its packages.
-    validating
-        The folders of those packages in which functions are counted.
+    `root`, `shipped`: the checkout, and the folders of its packages; `validating`: the folders of those packages in
+    which functions are counted.
     """
     command = [sys.executable, str(Path(__file__).resolve()), *(f"{root / package}{os.sep}" for package in validating)]
     done = subprocess.run(command, env=environment_of(root, shipped), stdout=subprocess.PIPE, check=True)

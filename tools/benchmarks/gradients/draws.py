@@ -21,12 +21,7 @@ LONG = 2048
 class Draw(NamedTuple):
     """Inputs and attributes of one call.
 
-    Attributes
-    ----------
-    inputs
-        Tensors by name, of numbers that the dtype of the run holds.
-    attributes
-        Attributes by name.
+    `inputs`: tensors by name, of numbers that the dtype of the run holds; `attributes`: attributes by name.
     """
 
     inputs: dict[str, NDArray[Any]]
@@ -133,16 +128,8 @@ CLASSES: dict[str, Callable[[dict[str, Any], np.random.Generator], None]] = {
 def draw(name: str, seed: int, dtype: str, *, plainly: bool = False) -> Draw:
     """Return the inputs of one call.
 
-    Parameters
-    ----------
-    name
-        One of `CLASSES`.
-    seed
-        Which draw of the class.
-    dtype
-        The dtype that holds the numbers.
-    plainly
-        Whether to leave out softcap, sinks, float masks, the gradient of the logsumexp, and values of another width.
+    `name`: one of `CLASSES`; `seed`: which draw of the class; `dtype`: the dtype that holds the numbers; `plainly`:
+    whether to leave out softcap, sinks, float masks, the gradient of the logsumexp, and values of another width.
     """
     generator = np.random.default_rng([list(CLASSES).index(name), seed])
     numbers = _grid if name == "grid" else _gaussian

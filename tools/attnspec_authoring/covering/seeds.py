@@ -1,8 +1,8 @@
-"""Whether every feature of a case shows: switched off, it must change the result by many tolerances."""
+"""Rows that a table lacks, each drawn until every feature of its case shows: switched off, it changes the result."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,22 +12,26 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.conventions import resolve
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.lookup import family_of
+from attnspec_authoring.covering.construction import completed
+from attnspec_authoring.covering.table import Call, Row
+from attnspec_authoring.recipes.attention.pairs.switched_off import switched_off
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from attnspec_authoring.covering.table import Table
     from attnspec_authoring.recipes.authoring import AuthoredCase
-
-Call: TypeAlias = "tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]"
-"""Inputs and attributes."""
 
 MANY: Mapping[str, float] = {"float64": 100.0, "float32": 20.0}
 """Dtype to how many tolerances lie between a case and the case without one of its features.
 
-Half precision is told apart by the same cases, but by fewer tolerances.
+Half precision is distinguished by the same cases, but by fewer tolerances.
 """
+
+_MOST_SEEDS = 40
+"""A feature that so many draws do not show is not shown by drawing: the rule of the table's rows needs a word."""
 
 
 def idle_features(case: AuthoredCase, without: Mapping[str, Call]) -> list[str]:
@@ -62,3 +66,28 @@ def _result(operation: str, call: Call) -> NDArray[Any]:
     result: Any = getattr(reference, operation)(**inputs, **attributes)
     # A named tuple of outputs, or the only output.
     return np.asarray(getattr(result, OPERATIONS[operation].outputs[0], result))
+
+
+def extended(table: Table) -> tuple[tuple[Row, ...], list[str]]:
+    """Return the rows of a table with those that it lacks, and what is wrong with some of them."""
+    kept = table.rows()
+    found = completed(table.factors, table.allowed, [row.levels for row in kept])
+    rows, problems = list(kept), list[str]()
+    for levels in found.rows[len(kept) :]:
+        row, idle = _drawn(table, len(rows), levels)
+        rows.append(row)
+        if idle:
+            problems.append(f"{table.case(len(rows) - 1, row).title}: {', '.join(idle)}")
+    return tuple(rows), problems
+
+
+def _drawn(table: Table, number: int, levels: Mapping[str, str]) -> tuple[Row, list[str]]:
+    """Return a row with the first seed with which every feature shows, or with none of which one does, and what not."""
+    idle: list[str] = []
+    for seed in range(_MOST_SEEDS):
+        row = Row(levels, seed)
+        case = table.case(number, row)
+        idle = idle_features(case, switched_off(case))
+        if not idle:
+            return row, []
+    return Row(levels, 0), idle

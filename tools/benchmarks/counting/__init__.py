@@ -1,0 +1,1 @@
+"""Counts of ``house.py``: modules and their imports, and what runs."""

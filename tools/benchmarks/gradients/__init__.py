@@ -1,0 +1,1 @@
+"""Gradients of attention in many ways, for ``backward_tolerance_margins.py``."""
