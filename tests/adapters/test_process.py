@@ -16,7 +16,7 @@ import pytest
 from attnspec.base.errors import ProtocolError, TargetError, UsageError
 from attnspec.contract.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
 from attnspec.process import line_process, pipes, process
-from attnspec.process.launching import LINE_LIMIT
+from attnspec.process.line_process import LINE_LIMIT
 from attnspec.process.process import ProcessImplementation
 from attnspec.targets.target import Target
 

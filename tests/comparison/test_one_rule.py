@@ -5,7 +5,8 @@ import pytest
 
 from attnspec.cases import load_suite
 from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST
-from attnspec.grading import Values, bounded, compare
+from attnspec.grading import Values, compare
+from attnspec.grading.one_rule import bounded
 from attnspec.runner import planned_runs, resolved_for
 from attnspec.targets import Declaration
 

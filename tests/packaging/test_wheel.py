@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 
 from attnspec.base import locations
 from attnspec.base.version import __version__
-from attnspec.targets.where_raised import OUR_PACKAGES
+from attnspec.targets.calling import OUR_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("golden", "spec/operations", "spec/schemas")

@@ -15,7 +15,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed
-from attnspec.grading.reference_answers import reference_outputs, reference_refusal
+from attnspec.grading.expectation import reference_outputs, reference_refusal
 from attnspec_draws.generators import (
     BEYOND_FLOAT16,
     CHANGED,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
-from attnspec.runner.law import Law, Measured
+from attnspec.runner.result import Law, Measured
 from attnspec_probes.probe_calls import Calling, OutOfCallsError
 
 if TYPE_CHECKING:

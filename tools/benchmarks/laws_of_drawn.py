@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from drawn.drawing import Drawn
 
-    from attnspec.runner.law import Law
+    from attnspec.runner.result import Law
 
 OPERATION = "scaled_dot_product_attention"
 ABOUT = """

@@ -20,8 +20,8 @@ from attnspec.base.plain_text import plain_text
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.guarding import Guarding
 from attnspec.command_line.printed_version import print_version
+from attnspec.guard.guarded_process import Way, way_of_this_system
 from attnspec.guard.journal import Journal
-from attnspec.guard.ways import Way, way_of_this_system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ import click
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import own_dtype
-from attnspec.targets.layers import Wrapped
+from attnspec.contract.implementation import Wrapped
 
 if TYPE_CHECKING:
     from attnspec.cases import Case

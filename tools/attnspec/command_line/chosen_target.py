@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
-from attnspec.guard.ways import way_of_this_system
+from attnspec.guard.guarded_process import way_of_this_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from attnspec.guard.guarded_process import Part, Way
     from attnspec.guard.journal import Journal
-    from attnspec.guard.together import Part
-    from attnspec.guard.ways import Way
 
 _GUARDED = "attnspec.command_line.guarded"
 
@@ -41,9 +40,8 @@ def conclusion_elsewhere(guarding: Guarding) -> int | None:
 
     `guarding.ended` then holds the ending.
     """
-    from attnspec.guard.spawned import Spawned
-    from attnspec.guard.together import Part
-    from attnspec.guard.watching import Watch
+    from attnspec.guard.ending import Watch
+    from attnspec.guard.guarded_process import Part, Spawned
 
     with Watch() as watch, Spawned(_GUARDED, guarding.words) as child:
         code = watch.wait_for(child)

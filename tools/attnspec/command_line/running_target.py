@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from attnspec.reports.report import Report
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result
-    from attnspec.runner.law import Measured
+    from attnspec.runner.result import Measured
     from attnspec.targets import Declaration
 
 
@@ -94,10 +94,9 @@ def write_reports(options: RunOptions, report: Report, suite: Suite) -> None:
 
 def _forked(options: RunOptions, suite: Suite, console: Console, kept: KeptJournal | None, *, fail_fast: bool) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
-    from attnspec.guard.forked import Forked
+    from attnspec.guard.ending import Watch
+    from attnspec.guard.guarded_process import Forked, Together
     from attnspec.guard.journal import Journal
-    from attnspec.guard.together import Together
-    from attnspec.guard.watching import Watch
     from attnspec.runner import Share
 
     journals = [Journal.anonymous() for _ in range(options.jobs)] if kept is None else [kept]
@@ -121,10 +120,10 @@ def _run_here(
     fail_fast: bool,
 ) -> Report:
     """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
+    from attnspec.guard.ending import ending_by_exception
     from attnspec.guard.task import measure, opened
-    from attnspec.guard.watching import ending_by_exception
+    from attnspec.process.opening import GaveUpError
     from attnspec.runner import Kept, Share, beside_counterparts
-    from attnspec.targets.layers import GaveUpError
     from attnspec.validation import run_offered
 
     journals = tuple(filter(None, (journal, kept)))
@@ -172,8 +171,7 @@ def _run_here(
 def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal | None) -> Report:
     """Return the report of the recovered results of guarded processes, however they ended."""
     from attnspec.guard.ending import how_it_ended
-    from attnspec.guard.recovered import with_crash
-    from attnspec.guard.together import as_one
+    from attnspec.guard.recovered import as_one, with_crash
 
     reported = as_one([part.reported for part in ended.parts])
     if ended.received is not None or reported.ending == "interrupted":
@@ -221,9 +219,9 @@ def _report_of(
 
 def _measured_apart(options: RunOptions, suite: Suite, results: tuple[Result, ...]) -> Measured | None:
     """Measure failures of several jobs, in a process of its own."""
-    from attnspec.guard.forked import Forked
+    from attnspec.guard.ending import Watch
+    from attnspec.guard.guarded_process import Forked
     from attnspec.guard.journal import Journal
-    from attnspec.guard.watching import Watch
     from attnspec.runner import Share
 
     if not options.probes or not any(result.is_wrong for result in results):

@@ -122,7 +122,7 @@ class _Call:
     def _show_traceback(self, error: BaseException) -> None:
         from traceback import format_exception
 
-        from attnspec.targets.where_raised import beyond_attnspec, to_the_users_frame
+        from attnspec.targets.calling import beyond_attnspec, to_the_users_frame
 
         beyond = beyond_attnspec(error)
         click.echo(f"\n{''.join(format_exception(type(error), error, beyond))}", nl=False)

@@ -10,7 +10,7 @@ from attnspec.diagnosis.suspects import REPORTED_BESIDE, Suspect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from attnspec.runner.law import Law
+    from attnspec.runner.result import Law
 
 _MOST_REPORTED = 3
 

@@ -14,7 +14,6 @@ from attnspec.contract.layout import name_of
 from attnspec.runner import in_memory_orders, own_attributes
 from attnspec.targets.calling import read_returned
 from attnspec.targets.in_process import InProcessImplementation
-from attnspec.targets.laid_out import laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +50,8 @@ def _in_layout(
     name = name_of(run.layout)
     if name is None or run.layout is None or name not in mistake.in_layout:
         return None
+    from attnspec.targets.laid_out import laid_out
+
     holder = SimpleNamespace(**{mistake.operation: mistake.in_layout[name]}, layout=run.layout)
     implementation = laid_out(InProcessImplementation(holder, mistake.id), run.layout)
     attributes = own_attributes(run.case.attributes)

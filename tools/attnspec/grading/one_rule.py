@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.grading.run import Run
+    from attnspec.grading.expectation import Run
 
 _LARGEST = LARGEST["float64"]
 """The tolerance of an element that need only be finite."""

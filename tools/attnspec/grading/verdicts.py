@@ -19,9 +19,8 @@ from attnspec.contract.implementation import (
     Raised,
     TimedOut,
 )
-from attnspec.grading.elements import Compared, Worst, compare
+from attnspec.grading.elements import Compared, Worst, compare, thinned
 from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Values
-from attnspec.grading.thinning import thinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.grading.elements import Compared, Worst
-    from attnspec.grading.run import Run
+    from attnspec.grading.expectation import Run
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
 STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.grading import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
@@ -12,11 +12,14 @@ from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_counterpa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.cases import Case, Suite
-    from attnspec.grading import Run
-    from attnspec.guard.journal import Asked, Reported
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Suite
+    from attnspec.guard.journal import Asked, Ending, Reported
     from attnspec.runner import Key, Resolved
     from attnspec.targets import Declaration
+
+_NOT_EXPLAINED = "nothing in this run had to be explained"
 
 
 def results_of(
@@ -40,7 +43,7 @@ def results_of(
             runs = planned_runs(case, asked, declaration, resolved)
         else:
             named = asked_in_layout(case, declaration.requested_in)
-            runs = [_named(named, dtype) for dtype in case.runs if (case.id, dtype) in entries]
+            runs = [not_graded(named, dtype, _NOT_EXPLAINED) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))
             if entry is not None:
@@ -70,5 +73,20 @@ def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:
     return Entry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
 
 
-def _named(case: Case, dtype: str) -> Run:
-    return not_graded(case, dtype, "nothing in this run had to be explained")
+def as_one(parts: Sequence[Reported]) -> Reported:
+    """Return the journals of several processes as one.
+
+    The run has ended as one of them did: refused, then interrupted, then by accident, then given up, before finished.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    order: tuple[Ending | None, ...] = ("refused", "interrupted", None, "given up", "finished")
+    last = min(parts, key=lambda reported: order.index(reported.ending))
+    results: dict[Key, Entry] = {}
+    for reported in parts:
+        results |= reported.results
+
+    def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
+        return next(filter(None, (reported.got(of) for reported in parts)), None)
+
+    return last._replace(results=results, got=got)

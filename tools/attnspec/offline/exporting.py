@@ -12,7 +12,8 @@ from attnspec.base.replacing import replace_file
 from attnspec.base.version import __version__
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
-from attnspec.grading import MustRefuse, NotGraded, Properties, bounded
+from attnspec.grading import MustRefuse, NotGraded, Properties
+from attnspec.grading.one_rule import bounded
 from attnspec.offline.json_file import tensors_to_json
 from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
 from attnspec.offline.npz_file import write_npz
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attnspec.cases import Suite
-    from attnspec.grading import Bounded, Run
+    from attnspec.grading import Run
+    from attnspec.grading.one_rule import Bounded
     from attnspec.offline.manifest import TensorFormat
 
 _REFUSED = "it must be refused, which no file shows"

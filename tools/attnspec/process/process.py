@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 from attnspec.base.errors import AttnspecError, ProtocolError
 from attnspec.contract import capabilities, conventions
 from attnspec.contract.implementation import Crashed, Declined, Malformed, TimedOut
-from attnspec.process.launching import LINE_LIMIT, SECONDS_TO_STOP, launch, split_command
-from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.line_process import (
+    LINE_LIMIT,
+    SECONDS_TO_STOP,
+    LineTooLongError,
+    NoLineError,
+    ProcessEndedError,
+    launch,
+    split_command,
+)
 from attnspec.process.messages import (
     STOP,
     Message,

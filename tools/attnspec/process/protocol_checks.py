@@ -12,8 +12,14 @@ import numpy as np
 from attnspec.cases import attributes_in, load_suite
 from attnspec.contract.dtypes import ANY, is_float, to_run_dtype
 from attnspec.contract.implementation import Request
-from attnspec.process.launching import SECONDS_TO_STOP, launch, split_command
-from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.line_process import (
+    SECONDS_TO_STOP,
+    LineTooLongError,
+    NoLineError,
+    ProcessEndedError,
+    launch,
+    split_command,
+)
 from attnspec.process.messages import (
     STOP,
     VERSIONS,

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.errors import UsageError
-from attnspec.process.launching import SECONDS_TO_STOP, launch, split_command
-from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.line_process import (
+    SECONDS_TO_STOP,
+    LineTooLongError,
+    NoLineError,
+    ProcessEndedError,
+    launch,
+    split_command,
+)
 from attnspec.process.messages import STOP, read_message, write_message
 from attnspec.process.tensors_on_the_wire import WireError, as_list, as_object, quoted
 from attnspec.process.transcript import read_transcript

@@ -9,10 +9,10 @@ from unittest import SkipTest
 import numpy as np
 import pytest
 
+from attnspec.contract.implementation import Wrapped
 from attnspec.grading import Values
 from attnspec.runner import inputs_of, own_attributes
 from attnspec.targets import Outputs, Raised, Request
-from attnspec.targets.layers import Wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnspec.grading import Worst
     from attnspec.reports.summary import Summary
     from attnspec.runner import Result
-    from attnspec.runner.law import Law
+    from attnspec.runner.result import Law
 
 FORMAT = 1
 _LARGEST_GOT = 64 * 1024

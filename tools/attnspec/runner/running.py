@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from attnspec.contract.implementation import Answer, Implementation
     from attnspec.grading import Run, Verdict
     from attnspec.runner.checks import Check
-    from attnspec.runner.following import Follower, Key
     from attnspec.runner.result import Result
+    from attnspec.runner.session import Follower, Key
 
 
 def run_suite(

@@ -18,10 +18,8 @@ from attnspec.contract.conventions import check as check_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
-from attnspec.targets.calling import read_returned, read_signature
-from attnspec.targets.differentiating import differentiated
+from attnspec.targets.calling import OUR_PACKAGES, place_of, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
-from attnspec.targets.where_raised import OUR_PACKAGES, place_of
 from attnspec.tensors import TENSORS
 
 if TYPE_CHECKING:
@@ -73,6 +71,8 @@ class InProcessImplementation:
             if not any(signature.takes(argument, own) for signature in self._signatures.values()):
                 raise TargetError(f"--rename {own}={argument}: no operation of {adapter} has an argument {own!r}.")
         if backward is not None:
+            from attnspec.targets.differentiating import differentiated
+
             passes = differentiated(self._functions, self._signatures, tensors, backward, said_by=adapter)
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}

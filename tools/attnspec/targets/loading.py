@@ -16,10 +16,9 @@ from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
+from attnspec.targets.calling import place_of
 from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
-from attnspec.targets.target import target_of
-from attnspec.targets.target_keywords import LoadOptions, spelled_out
-from attnspec.targets.where_raised import place_of
+from attnspec.targets.target import LoadOptions, spelled_out, target_of
 from attnspec.tensors import tensors_called
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from attnspec.process.opening import open_target
 from attnspec.reports.invocation import Invocation, invocation_of
 from attnspec.reports.report import Report
 from attnspec.runner import offered_part, run_suite, share_of
-from attnspec.targets.target import as_tuple, target_of
-from attnspec.targets.target_keywords import TargetOptions, spelled_out
+from attnspec.targets.target import TargetOptions, as_tuple, spelled_out, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from attnspec.diagnosis import Declarations, Diagnosis
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Follower, Result, Run, Share
-    from attnspec.runner.law import Law, Measured
+    from attnspec.runner.result import Law, Measured
     from attnspec.targets import Declaration, Implementation
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
