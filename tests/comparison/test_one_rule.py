@@ -40,7 +40,7 @@ def passes(got, output):
 def graded_right(run, name, got):
     """Whether the grade takes each element; those of which nothing is expected it takes."""
     with np.errstate(all="ignore"):
-        compared = compare(run, run.expected, name, got, run.place)
+        compared = compare(run, run.expected, name, got, run.bound_index)
     if compared.sample is None:
         return compared.ratios <= 1
     right = np.ones(got.size, np.bool_)
@@ -51,8 +51,8 @@ def graded_right(run, name, got):
 def answers(run, name):
     """Answers round the edges of what is right, and far off."""
     expected = run.expected.outputs[name].astype(np.float64)
-    error = run.bound.of(name, run.place).error * np.ones(expected.shape)
-    interval = run.bound.interval(name, run.place) or ()
+    error = run.bound.of(name, run.bound_index).error * np.ones(expected.shape)
+    interval = run.bound.interval(name, run.bound_index) or ()
     with np.errstate(all="ignore"):
         yield expected
         for factor in (-1, 1, 1 + 1e-3, -2, 1e30):

@@ -109,7 +109,7 @@ def _looked_at(result: Result) -> Iterator[Failure]:
     expected = result.case.golden(DTYPE)
     for name in ("grad_query", "grad_key", "grad_value"):
         error = np.abs(got[name].astype(np.float64) - expected[name])
-        tolerance = run.bound.of(name, run.place).error
+        tolerance = run.bound.of(name, run.bound_index).error
         wrong = np.logical_not(error <= tolerance)  # NaN is wrong, too
         if not wrong.any():
             continue

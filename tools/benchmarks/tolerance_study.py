@@ -124,7 +124,9 @@ def golden_runs(folder: Path | None) -> Iterator[Held]:
             given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
             assert isinstance(run.expected, Values)
             assert run.bound is not None
-            yield Held(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_index)
+            yield Held(
+                case.id, dtype, given, case.attributes, run.expected, run.bound, run.bound_index, run.fused_index
+            )
 
 
 def off_grid_runs() -> Iterator[Held]:

@@ -182,15 +182,15 @@ def _remains(options: RunOptions, suite: Suite, ended: Ended, kept: KeptJournal 
         raise AttnspecError(reported.problem)
     for part in ended.parts:
         declaration = part.reported.declaration
-        if declaration is None or (part.reported.asked is None and part.reported.ending is None):
+        if declaration is None or (part.reported.requested is None and part.reported.ending is None):
             when = "while it was imported" if declaration is None else "before it was asked for the first case"
             raise TargetError(
                 f"{options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."
             )
     reported = as_one([with_crash(*part) for part in ended.parts])
-    if kept is not None and reported.ending is None and reported.asked is not None:
-        kept.adds(reported, {(reported.asked.case, reported.asked.dtype)})
+    if kept is not None and reported.ending is None and reported.requested is not None:
+        kept.adds(reported, {(reported.requested.case, reported.requested.dtype)})
     assert reported.declaration is not None
     ended_early = None if reported.ending == "finished" else "given up" if reported.ending == "given up" else "crashed"
     return _report_of(options, suite, reported, reported.declaration, ended_early)

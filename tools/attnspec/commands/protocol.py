@@ -94,7 +94,7 @@ def _show(difference: Difference, transcript: Path) -> None:
     request = difference.request
     words = [str(request[field]) for field in ("type", "operation", "dtype") if field in request]
     click.echo(f"The request in line {difference.line} of {transcript} ({' '.join(words)}) is answered differently.")
-    if difference.place:
-        click.echo(f"where  {plain_text(difference.place)}")
+    if difference.path:
+        click.echo(f"where  {plain_text(difference.path)}")
     click.echo(f"then   {plain_text(difference.then)}")
     click.echo(f"now    {plain_text(difference.now)}")

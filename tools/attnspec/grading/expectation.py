@@ -70,12 +70,12 @@ def expectation(
     inputs: Mapping[str, NDArray[Any]],
     bound: Tolerance | None,
     family: Family,
-    place: int = 0,
+    index: int = 0,
 ) -> Expectation:
     """Return the expectation of a run of `case` in `dtype`, under every convention's choice for the operation.
 
     `inputs` are as the run sees them, in float64, bool or int64; `bound` is None where everyone must refuse or
-    properties are graded; `place` is the index of the run among those that the bound stands for.
+    properties are graded; `index` is the index of the run among those that the bound stands for.
     """
     if case.properties is not None:
         return Properties()
@@ -103,7 +103,7 @@ def expectation(
         )
     if bound is None:
         return Values(outputs, sample=case.sample, thinned=case.thinned)
-    expected = family.expected(outputs, conventions, bound, place)
+    expected = family.expected(outputs, conventions, bound, index)
     return Values(expected.outputs, expected.ungraded, ", ".join(expected.under) or None, case.sample, case.thinned)
 
 
@@ -124,8 +124,8 @@ def _holds_nan(array: NDArray[Any]) -> bool:
 class Run(NamedTuple):
     """One (case, dtype), with all that is needed to call and to grade.
 
-    `place` is its index among the runs of the bound, `fused_place` that of its fused grade: None but in half precision
-    that is graded unfused. Conventions are empty where nothing is graded; layout None is the contract's own.
+    `bound_index` is the index among the runs of the bound, `fused_index` that of the fused grade: None but in half
+    precision that is graded unfused. Conventions are empty where nothing is graded; layout None is the contract's own.
     """
 
     case: Case
@@ -135,7 +135,7 @@ class Run(NamedTuple):
     attributes: Mapping[str, Any]
     expected: Expectation
     bound: Tolerance | None = None
-    place: int = 0
+    bound_index: int = 0
     fused_index: int | None = None
     conventions: Choices = Choices({})
     layout: str | None = None

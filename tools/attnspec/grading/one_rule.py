@@ -53,9 +53,9 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     expected_output = expected.outputs[name].astype(np.float64)
     tolerance = np.zeros(expected_output.shape)
     if not run.operation.by_name[name].exact:
-        tolerance += run.bound.of(name, run.place).error
+        tolerance += run.bound.of(name, run.bound_index).error
     tolerance[~np.isfinite(expected_output)] = 0.0
-    to_interval = in_interval(run, expected, name, run.place)
+    to_interval = in_interval(run, expected, name, run.bound_index)
     if to_interval is not None:
         widest = np.maximum(expected_output - to_interval.lowest, to_interval.highest - expected_output)
         tolerance = np.where(to_interval.elements, np.fmin(widest, _LARGEST), tolerance)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.grading import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
 from attnspec.guard.journal import Entry
-from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_counterparts, not_graded, planned_runs
+from attnspec.runner import OCCASIONS, Result, beside_counterparts, in_layout, not_graded, planned_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.cases import Suite
-    from attnspec.guard.journal import Asked, Ending, Reported
+    from attnspec.guard.journal import Ending, Reported, Requested
     from attnspec.runner import Key, Resolved
     from attnspec.targets import Declaration
 
@@ -26,12 +26,12 @@ def results_of(
     reported: Reported,
     suite: Suite,
     declaration: Declaration,
-    asked: Sequence[str],
+    dtypes: Sequence[str],
     resolved: Resolved,
 ) -> tuple[Result, ...]:
     """Return the results that a journal holds, in the order of ids and dtypes.
 
-    `asked` are the requested dtypes, `resolved` the choice of every convention for each run.
+    `dtypes` are the requested dtypes, `resolved` the choice of every convention for each run.
     """
     entries = reported.results
     finished = reported.ending == "finished"
@@ -40,9 +40,9 @@ def results_of(
     results: list[Result] = []
     for case in suite.cases.values():
         if prepared:
-            runs = planned_runs(case, asked, declaration, resolved)
+            runs = planned_runs(case, dtypes, declaration, resolved)
         else:
-            named = asked_in_layout(case, declaration.requested_in)
+            named = in_layout(case, declaration.requested_in)
             runs = [not_graded(named, dtype, _NOT_EXPLAINED) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))
@@ -61,15 +61,15 @@ def with_crash(reported: Reported, code: int) -> Reported:
 
     `code` is the exit status, or the negated signal.
     """
-    if reported.ending is not None or reported.asked is None:
+    if reported.ending is not None or reported.requested is None:
         return reported
-    key = (reported.asked.case, reported.asked.dtype)
-    return reported._replace(results={**reported.results, key: _crash(reported.asked, reported.results, code)})
+    key = (reported.requested.case, reported.requested.dtype)
+    return reported._replace(results={**reported.results, key: _crash(reported.requested, reported.results, code)})
 
 
-def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:
-    before = entries.get((asked.case, asked.dtype))
-    message = f"{OCCASIONS[asked.occasion]}it {how_it_ended(ended)}"
+def _crash(requested: Requested, entries: Mapping[Key, Entry], ended: int) -> Entry:
+    before = entries.get((requested.case, requested.dtype))
+    message = f"{OCCASIONS[requested.occasion]}it {how_it_ended(ended)}"
     return Entry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
 
 

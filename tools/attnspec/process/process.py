@@ -140,8 +140,8 @@ class ProcessImplementation:
     def run(self, request: Request) -> Answer:
         """Answer one request; a fault of the program is an answer and never raises.
 
-        After a crash, a time-out, a line that is no message, a seq that was not asked or an oversized line the two are
-        out of step, so that the program is ended, and started again before the next request.
+        After a crash, a time-out, a line that is no message, a seq that was not requested or an oversized line the two
+        are out of step, so that the program is ended, and started again before the next request.
         """
         if request.operation not in self.declaration.operations:
             return Declined(f"{self.declaration.name} does not offer {request.operation}")
@@ -187,7 +187,7 @@ class ProcessImplementation:
             if self._answered is None or not has_earlier_seq(message, self._seq):
                 check_seq(message, self._seq)
                 return message
-            _tell_surplus(self._answered, line)
+            _report_surplus(self._answered, line)
 
     def _look_back(self, process: LineProcess) -> str | None:
         """Find what came since the last answer; return a sentence about it where there was no answer yet."""
@@ -197,7 +197,7 @@ class ProcessImplementation:
         if self._answered is None:
             self._end()
             return _surplus("its answer to start", unread)
-        _tell_surplus(self._answered, unread)
+        _report_surplus(self._answered, unread)
         if not unread.endswith(b"\n") or len(unread) > PIECE:
             # Nobody knows where the next answer would begin.
             self._end()
@@ -240,7 +240,7 @@ class ProcessImplementation:
             process, self._process = self._process, None
             said = process.stop(write_message(STOP), SECONDS_TO_STOP)
             if said and self._answered is not None:
-                _tell_surplus(self._answered, said)
+                _report_surplus(self._answered, said)
 
     def close(self) -> None:
         """End the program. May be called more than once."""
@@ -273,11 +273,11 @@ def isolated(
 def _surplus(after: str, said: bytes) -> str:
     words = quoted(said[:_QUOTED_OF_SURPLUS].decode("utf-8", errors="replace"), _QUOTED_OF_SURPLUS)
     return (
-        f"after {after}, the process wrote {words} on its stdout, though nothing was asked; "
+        f"after {after}, the process wrote {words} on its stdout, though nothing was requested; "
         "stdout is for answers, print anything else to stderr"
     )
 
 
-def _tell_surplus(request: Request, said: bytes) -> None:
+def _report_surplus(request: Request, said: bytes) -> None:
     if request.on_surplus is not None:
         request.on_surplus(_surplus("its answer", said))

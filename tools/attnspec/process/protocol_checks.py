@@ -130,7 +130,7 @@ class _Talk:
         started = self.started or self.start()
         requests = _small_requests(started.declaration.operations, started.declaration.dtypes)
         if not requests:
-            raise _FaultError("it declares dtypes in which none of its operations is ever asked for")
+            raise _FaultError("it declares dtypes in which none of its operations is ever requested")
         return next((request for request in requests if self.ask(request)["type"] == "outputs"), requests[0])
 
     def ask(self, request: Request, *, in_reverse: bool = False, **more: Any) -> Message:
@@ -196,7 +196,7 @@ class _Talk:
 
 @cache
 def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[Request, ...]:
-    """Return the smallest requests that a program with these operations and dtypes is ever asked for."""
+    """Return the smallest requests that a program with these operations and dtypes is ever requested to answer."""
     fitting = [
         (case, dtype)
         for case in load_suite().cases.values()

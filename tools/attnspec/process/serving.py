@@ -1,4 +1,4 @@
-"""Serve an in-process Python implementation over the process protocol, confined where that is asked for.
+"""Serve an in-process Python implementation over the process protocol, confined where it is to be.
 
 ``python -m attnspec.process.serving TARGET`` is what ``attnspec validate TARGET --isolate`` starts: a
 target in a process of its own may crash or hang and costs one case only. The spec is ``spec/protocol.md``.
@@ -150,7 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
         action = "append" if name == "renames" else "store"
         parser.add_argument(option_of(name), dest=name, action=action, help="as `attnspec validate` has it")
     parser.add_argument("--forbid", action="append", default=[], metavar="NAME", help="a function that must not run")
-    parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be asked for")
+    parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be taken")
     options = parser.parse_args(arguments)
     stdin, stdout = keep_the_protocol_apart()
     # As in the process of the harness: messages are many lists that hold no cycles.

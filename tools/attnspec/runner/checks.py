@@ -3,7 +3,7 @@
 - A second call, after others have run: the answer must not depend on what ran before.
 - A call with one argument changed: the output must change with it, and be right where the reference says what is. The
   case states the argument and its change. No fixture holds the new outputs; the reference gives them where the page
-  asks nothing new of the call. An input is overwritten in place, to show results kept by the identity of an array.
+  asks nothing new of the call. An input is overwritten, to show results kept by the identity of an array.
 - Refusals beside their valid counterparts: an implementation that refuses everything shows nothing.
 """
 

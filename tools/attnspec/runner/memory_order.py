@@ -1,7 +1,7 @@
 """Handing an input over in another memory layout than the ordinary one, with the same shape and the same numbers.
 
 Ordinary inputs are writable and lie in C order. Kernels that take a pointer and assume strides, and code that edits
-its inputs in place, go wrong with these.
+its inputs, go wrong with these.
 """
 
 from __future__ import annotations

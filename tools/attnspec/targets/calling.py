@@ -61,7 +61,7 @@ class Signature:
         if not self.positional:
             return function(**own)
         # To give the third by position, the first two are given as well, if only at their defaults.
-        length = max((place for place, name in enumerate(self.positional, 1) if name in own), default=0)
+        length = max((number for number, name in enumerate(self.positional, 1) if name in own), default=0)
         by_position = [own.pop(name, default) for name, default in islice(self.positional.items(), length)]
         return function(*by_position, **own)
 
@@ -223,37 +223,37 @@ OUR_PACKAGES = (
 """What is installed with attnspec, and so is no code of a user's."""
 
 
-def place_of(error: BaseException) -> str:
+def position_of(error: BaseException) -> str:
     """Return " (line N of FILE)" for the innermost frame in a file of the user's own; empty where there is none.
 
     The standard library, installed packages and attnspec itself are not the user's own.
     """
-    place = ""
+    position = ""
     for frame, line in walk_tb(error.__traceback__):
         if _is_the_users(frame):
-            place = f" (line {line} of {Path(frame.f_code.co_filename).name})"
-    return place
+            position = f" (line {line} of {Path(frame.f_code.co_filename).name})"
+    return position
 
 
 def beyond_attnspec(error: BaseException) -> TracebackType | None:
     """Return the traceback from the first frame on that is not of attnspec or a built-in implementation, or None."""
-    place = error.__traceback__
-    while place is not None and _package(place.tb_frame) in OUR_PACKAGES:
-        place = place.tb_next
-    return place
+    position = error.__traceback__
+    while position is not None and _package(position.tb_frame) in OUR_PACKAGES:
+        position = position.tb_next
+    return position
 
 
 def to_the_users_frame(traceback: TracebackType) -> TracebackType:
     """Return a traceback that ends at its innermost frame in a file of the user's own; whole where there is none."""
-    places = [traceback]
-    while places[-1].tb_next is not None:
-        places.append(places[-1].tb_next)
-    last = max((number for number, place in enumerate(places) if _is_the_users(place.tb_frame)), default=None)
+    positions = [traceback]
+    while positions[-1].tb_next is not None:
+        positions.append(positions[-1].tb_next)
+    last = max((number for number, position in enumerate(positions) if _is_the_users(position.tb_frame)), default=None)
     if last is None:
         return traceback
     kept: TracebackType | None = None
-    for place in reversed(places[: last + 1]):
-        kept = TracebackType(kept, place.tb_frame, place.tb_lasti, place.tb_lineno)
+    for position in reversed(positions[: last + 1]):
+        kept = TracebackType(kept, position.tb_frame, position.tb_lasti, position.tb_lineno)
     assert kept is not None
     return kept
 

@@ -18,7 +18,7 @@ from attnspec.contract.conventions import check as check_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
-from attnspec.targets.calling import OUR_PACKAGES, place_of, read_returned, read_signature
+from attnspec.targets.calling import OUR_PACKAGES, position_of, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
 from attnspec.tensors import TENSORS
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from attnspec.targets.calling import Signature
     from attnspec.tensors import Tensors
 
-_NAMES_TOLD = 5
+_NAMES_SHOWN = 5
 
 
 class InProcessImplementation:
@@ -114,15 +114,15 @@ class InProcessImplementation:
         except BaseException as error:
             said = _sentence(error)
             hint = _tensors_wanted(said, function) if self._tensors is None else ""
-            return Raised(f"{said}{place_of(error)}{hint}", error)
+            return Raised(f"{said}{position_of(error)}{hint}", error)
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # from now on only the implementation may hold an array
         if isinstance(answer, Outputs):
-            held = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
+            after = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
             changed = (
-                *(name for name, array in held.items() if fingerprint(array) != pristine[name]),
+                *(name for name, array in after.items() if fingerprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
@@ -209,7 +209,7 @@ def _hint(holder: object, adapter: str) -> str:
             return f"Is {name!r} meant to be {operation!r}?"
     if not own:
         return "It defines no function at all."
-    defined = ", ".join(own[:_NAMES_TOLD])
+    defined = ", ".join(own[:_NAMES_SHOWN])
     return f"It defines {defined}. If one of them is an operation, say which: {adapter}:{own[0]} --as OPERATION"
 
 

@@ -16,7 +16,7 @@ from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
-from attnspec.targets.calling import place_of
+from attnspec.targets.calling import position_of
 from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.targets.target import LoadOptions, spelled_out, target_of
 from attnspec.tensors import tensors_called
@@ -90,8 +90,8 @@ def loaded(target: Target) -> Implementation:
         if target.operation is not None:
             holder = _bare(found, adapter, target.operation, module)
         else:
-            asked = {"device": target.device, "layout": target.layout}
-            reported = {name: word for name, word in asked.items() if word is not None and _takes(name, found)}
+            requested = {"device": target.device, "layout": target.layout}
+            reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
             holder = _holder(found, adapter, reported)
         kind = target.tensors or _declared_word(holder, "tensors", adapter)
         if isinstance(holder, Implementation) or (kind is None and "device" not in reported):
@@ -178,8 +178,8 @@ def _bare(found: object, adapter: str, operation: str, module: ModuleType | None
 def locate(target: str) -> tuple[object, ModuleType | None]:
     """Return what a target names, and the module of which it is a part; TargetError if not found or imported."""
     if target in BUILT_IN:
-        place, _, attribute = BUILT_IN[target].partition(":")
-        return _part(_import(place, target), attribute, target)
+        module, _, attribute = BUILT_IN[target].partition(":")
+        return _part(_import(module, target), attribute, target)
     file = FILE.fullmatch(target)
     if file is not None:
         return _part(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
@@ -191,8 +191,8 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     entry = _entry_point(target)
     if entry is not None:
         return entry, None
-    place, _, attribute = target.partition(":")
-    if not all(part.isidentifier() for part in place.split(".")):
+    module, _, attribute = target.partition(":")
+    if not all(part.isidentifier() for part in module.split(".")):
         raise TargetError(
             f"{target!r} names no implementation: give a module (package.module), a file (./mine.py:MyAdapter) "
             f"or a built-in one ({', '.join(BUILT_IN)})."
@@ -200,7 +200,7 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     working_folder = str(Path.cwd())
     if working_folder not in sys.path:
         sys.path.insert(0, working_folder)
-    return _part(_import(place, target), attribute, target) if attribute else _import_dotted(place)
+    return _part(_import(module, target), attribute, target) if attribute else _import_dotted(module)
 
 
 def _import_dotted(target: str) -> tuple[object, ModuleType | None]:
@@ -313,7 +313,7 @@ def _where(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.lineno is not None:
         file = f" of {Path(error.filename).name}" if error.filename else ""
         return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
-    return f"{type(error).__name__}: {error}{place_of(error)}"
+    return f"{type(error).__name__}: {error}{position_of(error)}"
 
 
 def _describe(target: object) -> str:

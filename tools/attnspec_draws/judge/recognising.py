@@ -54,7 +54,7 @@ def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | Non
         return None
     output = run.operation.outputs[0]
     call = Answered(case.inputs, attributes_in(run.dtype, case.attributes), case.golden(run.dtype))
-    tolerance = bound.of(output, run.place).error
+    tolerance = bound.of(output, run.bound_index).error
     for trivial_answer in random_cases_of(case.operation).trivial_answers.get(case.operation, ()):
         with np.errstate(all="ignore"):
             given = trivial_answer.answer(call).get(output)

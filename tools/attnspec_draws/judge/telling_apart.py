@@ -143,7 +143,7 @@ def _reported(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> 
     largest, same, beyond = 0.0, True, False
     for name, answer in given.items():
         with np.errstate(all="ignore"):
-            compared = compare(run, expected, name, answer, run.place)
+            compared = compare(run, expected, name, answer, run.bound_index)
         if not compared.tolerance.any() and compared.expected.any():
             # Numbers are moved, and none is changed: any other number is as far off as can be.
             if (compared.ratios > 1).any():
@@ -174,7 +174,7 @@ def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, i
     graded = wanted = 0
     for name in names:
         with np.errstate(all="ignore"):
-            compared = compare(run, expected, name, expected.outputs[name], run.place)
+            compared = compare(run, expected, name, expected.outputs[name], run.bound_index)
         unspecified = run.bound.unspecified.get(name)
         padding = 0 if unspecified is None else int(np.count_nonzero(unspecified))
         graded += compared.graded
