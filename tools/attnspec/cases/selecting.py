@@ -43,10 +43,11 @@ def load_selected(
     folder: Path | None = None, *, profiles: Sequence[str] = (), select: Sequence[str] = (), whole: bool = False
 ) -> Suite:
     """Read golden cases as `load_suite` does, and make the random ones that texts of `select` name; raises the same."""
-    patterns = [text for text in select if not is_random(text)]
-    random = suite_of_random(random_case(text) for text in select if is_random(text))
-    if not random.cases:
+    texts = [text for text in select if is_random(text)]
+    if not texts:
         return load_suite(folder, profiles=profiles, select=select, whole=whole)
+    patterns = [text for text in select if text not in texts]
+    random = suite_of_random(map(random_case, texts))
     suite = load_suite(folder, profiles=profiles, select=patterns, whole=whole)
     if not patterns and not profiles:
         return replace(suite, cases=random.cases, counterparts=random.counterparts)

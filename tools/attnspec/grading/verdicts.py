@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -179,7 +180,7 @@ def _grade_values(
     graded = [entry for entry in compared.values() if entry.graded]
     if not graded and shared["ungraded"]:
         return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
-    largest = max(graded, key=lambda entry: entry.top, default=None)
+    largest = max(graded, key=attrgetter("top"), default=None)
     worst = None if largest is None else largest.element(largest.position)
     return Verdict("pass", worst=worst, **shared)
 

@@ -113,26 +113,21 @@ class ProcessImplementation:
             started = read_started(read_message(line), self._adapter)
             conventions.check(started.declaration.conventions, said_by=self._adapter)
             capabilities.check(started.declaration.without, said_by=self._adapter)
-        except StartRefusedError as refusal:
+        except BaseException as error:
             process.kill()
-            raise ProtocolError(f"The command {self._adapter!r} cannot start: {refusal}") from None
-        except WireError as problem:
-            process.kill()
-            raise ProtocolError(f"The command {self._adapter!r} does not follow the protocol: {problem}") from None
-        except NoLineError as words:
-            process.kill()
-            raise ProtocolError(
-                f"The command {self._adapter!r} did not answer the start request "
-                f"within {self._start_timeout:g} seconds; --start-timeout gives it longer{words}"
-            ) from None
-        except (ProcessEndedError, LineTooLongError) as problem:
-            process.kill()
-            raise ProtocolError(
-                f"The command {self._adapter!r} did not answer the start request: it {problem}"
-            ) from None
-        except BaseException:
-            process.kill()
-            raise
+            match error:
+                case StartRefusedError():
+                    problem = f"cannot start: {error}"
+                case WireError():
+                    problem = f"does not follow the protocol: {error}"
+                case NoLineError():
+                    longer = f"{self._start_timeout:g} seconds; --start-timeout gives it longer{error}"
+                    problem = f"did not answer the start request within {longer}"
+                case ProcessEndedError() | LineTooLongError():
+                    problem = f"did not answer the start request: it {error}"
+                case _:
+                    raise
+            raise ProtocolError(f"The command {self._adapter!r} {problem}") from None
         self._process = process
         self._answered = None
         return started
@@ -161,19 +156,23 @@ class ProcessImplementation:
         self._seq += 1
         try:
             message = self._ask(self._process, request)
-        except NoLineError as words:
-            answer = TimedOut(f"the process gave no answer within {self._timeout:g} seconds{words}")
-        except ProcessEndedError as problem:
-            answer = Crashed(f"the process {problem}")
-        except LineTooLongError as problem:
-            answer = Malformed(f"the process {problem}")
+        except (NoLineError, ProcessEndedError, LineTooLongError, WireError) as error:
+            self._end()
+            match error:
+                case NoLineError():
+                    return TimedOut(f"the process gave no answer within {self._timeout:g} seconds{error}")
+                case ProcessEndedError():
+                    return Crashed(f"the process {error}")
+                case LineTooLongError():
+                    return Malformed(f"the process {error}")
+                case WireError():
+                    return Malformed(str(error))
+        self._answered = request
+        try:
+            return read_answer(message, request, self._started.encoding)
         except WireError as problem:
-            answer = Malformed(str(problem))
-        else:
-            self._answered = request
-            return self._read(message, request)
-        self._end()
-        return answer
+            # It answered this very request, so that the two are still in step.
+            return Malformed(str(problem))
 
     def _ask(self, process: LineProcess, request: Request) -> Message:
         """Send a request, and return the message with its seq."""
@@ -207,13 +206,6 @@ class ProcessImplementation:
         """Look at what has come since the last answer, and report it to the request that it follows."""
         if self._process is not None and self._answered is not None:
             self._look_back(self._process)
-
-    def _read(self, message: Message, request: Request) -> Answer:
-        try:
-            return read_answer(message, request, self._started.encoding)
-        except WireError as problem:
-            # It answered this very request, so that the two are still in step.
-            return Malformed(str(problem))
 
     def _restart(self) -> str | None:
         """Start the program again; give the reason if that fails."""

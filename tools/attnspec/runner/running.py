@@ -59,7 +59,8 @@ def run_suite(
             # From the last run to the first, those of one dtype together: memory that is kept for a dtype is often made
             # anew when another one comes, and then holds nothing of a former case.
             order = {dtype: position for position, dtype in enumerate(requested)}
-            backwards = sorted(session.results, key=lambda key: order.get(key[1], 0))[::-1]
+            numbered = [(order.get(key[1], 0), number, key) for number, key in enumerate(session.results)]
+            backwards = [key for *_, key in sorted(numbered, reverse=True)]
             _check(session, of_each_run, [key for key in backwards if key not in settled])
         _check(session, of_all_runs, [*session.results])
     if isinstance(implementation, Conversing):

@@ -79,9 +79,7 @@ def loaded(target: Target) -> Implementation:
     """
     python = target.python
     if isinstance(python, Implementation):
-        _refuse_device(target.device, python.declaration.adapter)
-        _refuse_backward(target.backward, python.declaration.adapter)
-        return python
+        return _as_it_is(python, target, python.declaration.adapter)
     limit = sys.getrecursionlimit()
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
@@ -93,15 +91,18 @@ def loaded(target: Target) -> Implementation:
             requested = {"device": target.device, "layout": target.layout}
             reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
             holder = _holder(found, adapter, reported)
-        kind = target.tensors or _declared_word(holder, "tensors", adapter)
-        if isinstance(holder, Implementation) or (kind is None and "device" not in reported):
-            _refuse_device(target.device, adapter)
         if isinstance(holder, Implementation):
-            _refuse_backward(target.backward, adapter)
-            return holder
+            return _as_it_is(holder, target, adapter)
+        declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
+        # Anything else of such a name is something else.
+        words = {name: word for name, word in declared.items() if isinstance(word, str)}
+        kind = target.tensors or words.get("tensors")
+        if kind is None and "device" not in reported and target.device is not None:
+            raise _no_device(target.device, adapter)
         tensors = None if kind is None else tensors_called(kind, target.device, said_by=adapter)
-        backward = target.backward or _declared_word(holder, "backward", adapter)
-        return InProcessImplementation(holder, adapter, target.own_names, tensors, target.layout, backward)
+        renames = {argument: own for own, argument in target.renames.items()}
+        backward = target.backward or words.get("backward")
+        return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward)
     finally:
         keep_recursion_limit(limit)
 
@@ -112,12 +113,6 @@ def _holder(found: object, adapter: str, reported: Mapping[str, str]) -> object:
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
         return found
     return _made(found, adapter, reported)
-
-
-def _declared_word(holder: object, name: str, adapter: str) -> str | None:
-    """Return the string that is declared under a name; None for anything else of that name."""
-    declared = None if isinstance(holder, Implementation) else read_attribute(holder, name, adapter)
-    return declared if isinstance(declared, str) else None
 
 
 def _made(found: Callable[..., object], adapter: str, reported: Mapping[str, str]) -> object:
@@ -144,20 +139,23 @@ def _takes(argument: str, factory: object) -> bool:
         return False
 
 
-def _refuse_device(device: str | None, adapter: str) -> None:
-    if device is not None:
+def _as_it_is(implementation: Implementation, target: Target, adapter: str) -> Implementation:
+    """Return what is an implementation already, which takes neither a device nor backward passes by its tensors."""
+    if target.device is not None:
+        raise _no_device(target.device, adapter)
+    if target.backward is not None:
         raise TargetError(
-            f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
-            "if it has an argument 'device'; so does one that takes tensors: --tensors torch."
+            f"--backward {target.backward}: {adapter} is an implementation already, which offers its backward passes "
+            "itself. A function that takes tensors of a library that differentiates can have one: --tensors torch."
         )
+    return implementation
 
 
-def _refuse_backward(backward: str | None, adapter: str) -> None:
-    if backward is not None:
-        raise TargetError(
-            f"--backward {backward}: {adapter} is an implementation already, which offers its backward passes itself. "
-            "A function that takes tensors of a library that differentiates can have one: --tensors torch."
-        )
+def _no_device(device: str, adapter: str) -> TargetError:
+    return TargetError(
+        f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
+        "if it has an argument 'device'; so does one that takes tensors: --tensors torch."
+    )
 
 
 def _bare(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:

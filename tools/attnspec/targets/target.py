@@ -68,11 +68,6 @@ class Target:
         return str(self.command if self.python is None else self.python)
 
     @property
-    def own_names(self) -> dict[str, str]:
-        """Contract argument to its own name for it."""
-        return {argument: own for own, argument in self.renames.items()}
-
-    @property
     def is_imported(self) -> bool:
         """Whether it is Python that runs in this process."""
         return self.python is not None and self.command is None and not self.isolate and self.timeout is None

@@ -7,6 +7,8 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import MEASURED, loaded
 from attnspec.base.version import __version__
@@ -193,7 +195,11 @@ def make_report(
         conventions={**declaration.conventions, **conventions},
         suite_version=__version__,
         suite_digest=suite.digest,
-        environment=environment(),
+        environment={
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "platform": f"{sys.platform}-{platform.machine()}",
+        },
         results=results,
         left_out=left_out,
         diagnosis=diagnosis,
@@ -229,14 +235,3 @@ def measured_of(
     if not any(result.is_wrong for result in results):
         return None
     return loaded(MEASURED)(implementation, results, found)
-
-
-def environment() -> dict[str, str]:
-    """Return the versions and machine that the harness ran on."""
-    import numpy as np
-
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "platform": f"{sys.platform}-{platform.machine()}",
-    }
