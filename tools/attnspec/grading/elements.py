@@ -85,15 +85,9 @@ class Compared(NamedTuple):
     def element(self, position: int) -> Worst:
         """Return the numbers of one element, by its flat index in the arrays."""
         whole = position if self.sample is None else self.sample[position]
-        return Worst(
-            output=self.name,
-            index=tuple(map(int, np.unravel_index(whole, self.shape))),
-            expected=self.expected.item(position),
-            got=self.given.item(position),
-            error=self.error.item(position),
-            tolerance=self.tolerance.item(position),
-            ratio=self.ratios.item(position),
-        )
+        index = tuple(map(int, np.unravel_index(whole, self.shape)))
+        arrays = (self.expected, self.given, self.error, self.tolerance, self.ratios)
+        return Worst(self.name, index, *(array.item(position) for array in arrays))
 
 
 def compare(run: Run, expected: Values, name: str, got: NDArray[Any], index: int) -> Compared:

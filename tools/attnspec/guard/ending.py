@@ -15,7 +15,7 @@ from attnspec.base.errors import Terminated
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from types import FrameType, TracebackType
+    from types import FrameType
 
 
 _SECONDS_TO_END = 10
@@ -107,9 +107,7 @@ class Watch:
                 self._before[number] = signal.signal(number, self._take)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def release(self) -> None:

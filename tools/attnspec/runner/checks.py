@@ -50,10 +50,8 @@ def again(result: Result, session: Session) -> Result:
         return result
     got = answer.values if isinstance(answer, Outputs) else None
     if isinstance(answer, Outputs) and not answer.inputs_changed and not answer.overwritten:
-        first = result.got
-        if answer.values.keys() == first.keys() and all(
-            equal_bits(answer.values[name], array) for name, array in first.items()
-        ):
+        values, first = answer.values, result.got
+        if values.keys() == first.keys() and all(equal_bits(values[name], array) for name, array in first.items()):
             return result._replace(same_bits=True)
     verdict = grade(run, answer)
     if verdict.status in RIGHT and run.case.properties is None:

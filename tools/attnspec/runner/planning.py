@@ -59,15 +59,11 @@ def share_of(suite: Suite, share: Share) -> Suite:
     """Return a share of the cases; a refusal and its valid counterpart are in the same one."""
     if share.of == 1:
         return suite
+    firsts = {case.id: case.id if case.rejects is None else case.rejects.counterpart for case in suite.cases.values()}
     # Neighbours are alike in size, so that they are dealt out in turn.
-    positions = {first: position for position, first in enumerate(dict.fromkeys(map(_first, suite.cases.values())))}
-    kept = {case.id: case for case in suite.cases.values() if positions[_first(case)] % share.of == share.number}
+    positions = {first: position for position, first in enumerate(dict.fromkeys(firsts.values()))}
+    kept = {name: case for name, case in suite.cases.items() if positions[firsts[name]] % share.of == share.number}
     return replace(suite, cases=kept)
-
-
-def _first(case: Case) -> str:
-    """Return the id that decides the share of a case: that of its valid counterpart, or its own."""
-    return case.id if case.rejects is None else case.rejects.counterpart
 
 
 @dataclass(frozen=True)

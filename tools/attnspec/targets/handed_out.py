@@ -75,7 +75,8 @@ class HandedOut:
         reachable = {
             name: returned[name]
             for name in returned
-            if _references(returned, name) not in _ALONE and not _lies_in(returned[name], request.inputs)
+            if _references(returned, name) not in _ALONE
+            and not any(np.may_share_memory(returned[name], given) for given in request.inputs.values())
         }
         if not reachable and not self._last:
             return ()
@@ -96,10 +97,6 @@ class HandedOut:
         elif found:
             self._last.pop(of_dtype, None)
         return tuple(found)
-
-
-def _lies_in(array: NDArray[Any], inputs: Mapping[str, NDArray[Any]]) -> bool:
-    return any(np.may_share_memory(array, given) for given in inputs.values())
 
 
 def _references(arrays: Mapping[str, NDArray[Any]], name: str) -> tuple[int, int] | None:

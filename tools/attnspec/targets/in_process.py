@@ -304,13 +304,9 @@ def _dtypes_by_operation(
                 f"{adapter} declares the dtypes of {name!r}, but there is no such operation; "
                 f"the operations are {', '.join(OPERATIONS)}."
             )
-    return {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
-
-
-def _declared_of(operation: str, by_operation: Mapping[str, object]) -> object:
-    """Return what is declared of an operation; of a backward pass that is left out, what is declared of the forward."""
-    forward = OPERATIONS[operation].backward_of
-    return by_operation.get(operation, None if forward is None else by_operation.get(forward))
+    # A backward pass that is left out has the dtypes of its forward pass.
+    of_forward = {name: by_operation.get(OPERATIONS[name].backward_of or "") for name in operations}
+    return {name: _dtypes(by_operation.get(name, of_forward[name]), adapter) for name in operations}
 
 
 def _dtypes(declared: object, adapter: str) -> tuple[str, ...]:

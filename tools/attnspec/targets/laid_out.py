@@ -117,10 +117,15 @@ class LaidOut(Wrapped):
         if reason is not None:
             return Declined(f"cannot be put in the layout {self._name}: {reason}")
         lengths = _lengths_of_calls(request, arrangement, axes)
+        attributes = request.attributes if arrangement.attributes is None else arrangement.attributes
         answers: list[Outputs] = []
         for indices in itertools.product(*map(range, lengths.values())):
             entry = dict(zip(lengths, indices, strict=True))
-            call = _one_call(request, arrangement, axes, entry)
+            inputs = {
+                name: _as_compact_as(array, axes[name].to_layout(array, entry)) if name in axes else array
+                for name, array in request.inputs.items()
+            }
+            call = request._replace(inputs=inputs, attributes=attributes)
             answer = self._implementation.run(call)
             if not isinstance(answer, Outputs):
                 return answer
@@ -197,17 +202,6 @@ def _lengths_of_calls(request: Request, arrangement: Arrangement, axes: Mapping[
         )
         for letter in letters
     }
-
-
-def _one_call(
-    request: Request, arrangement: Arrangement, axes: Mapping[str, Axes], entry: Mapping[str, int]
-) -> Request:
-    inputs = {
-        name: _as_compact_as(array, axes[name].to_layout(array, entry)) if name in axes else array
-        for name, array in request.inputs.items()
-    }
-    attributes = request.attributes if arrangement.attributes is None else arrangement.attributes
-    return request._replace(inputs=inputs, attributes=attributes)
 
 
 def _as_compact_as(original: NDArray[Any], view: NDArray[Any]) -> NDArray[Any]:

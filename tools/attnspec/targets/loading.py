@@ -83,7 +83,7 @@ def loaded(target: Target) -> Implementation:
     limit = sys.getrecursionlimit()
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
-        adapter = python if isinstance(python, str) else _describe(python)
+        adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
         if target.operation is not None:
             holder = _bare(found, adapter, target.operation, module)
@@ -312,7 +312,3 @@ def _where(error: BaseException) -> str:
         file = f" of {Path(error.filename).name}" if error.filename else ""
         return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
     return f"{type(error).__name__}: {error}{position_of(error)}"
-
-
-def _describe(target: object) -> str:
-    return str(getattr(target, "__name__", type(target).__name__))
