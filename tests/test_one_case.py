@@ -62,7 +62,7 @@ def test_inputs_have_the_memory_layout_of_the_case():
     assert not all(array.flags.writeable for array in layouts.values())
 
 
-def test_a_wrong_answer_is_told_with_its_worst_elements():
+def test_a_wrong_answer_is_reported_with_its_worst_elements():
     case = attnspec.case(PLAIN)
     wrong = attention(**case.inputs)
     wrong[0, 1, 2, 0] += 0.5

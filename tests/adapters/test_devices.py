@@ -53,7 +53,7 @@ def adapters(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("attribute", ["Made", "factory"])
-def test_a_class_and_a_factory_are_told(adapters, attribute):
+def test_a_class_and_a_factory_are_reported(adapters, attribute):
     assert load(f"{adapters}:{attribute}", device="cuda:1").declaration.name == "on cuda:1"
 
 
@@ -74,7 +74,7 @@ def test_a_bare_function_and_a_loaded_implementation_take_none(adapters):
         load(load(f"{adapters}:Made"), device="cuda")
 
 
-def test_a_process_of_its_own_is_told(adapters):
+def test_a_process_of_its_own_is_reported(adapters):
     with contextlib.closing(isolated(Target(f"{adapters}:Made", device="cuda"))) as implementation:
         assert implementation.declaration.name == "on cuda"
         answer = implementation.run(Request("softmax", "float64", {"x": np.zeros(2)}, {}))

@@ -81,7 +81,7 @@ def written(tmp_path, source):
     return str(path)
 
 
-def asked(implementation, inputs, **attributes):
+def called(implementation, inputs, **attributes):
     return implementation.run(Request(BACKWARD, "float64", inputs, attributes))
 
 
@@ -110,7 +110,7 @@ def near(answer, inputs, **attributes):
 def test_gradients_are_those_of_the_forward_pass(tmp_path, library, shapes, attributes):
     implementation = load(written(tmp_path, MODULES[library]), backward="autograd")
     inputs = drawn(**shapes)
-    answer = asked(implementation, inputs, **attributes)
+    answer = called(implementation, inputs, **attributes)
     near(answer, {name: array for name, array in inputs.items() if name not in ("output", "logsumexp")}, **attributes)
 
 
@@ -124,7 +124,7 @@ def test_it_is_declared_in_the_file_and_reaches_a_process_of_its_own(tmp_path):
     inputs = drawn()
     program = isolated(Target(str(plain), backward="autograd"))
     try:
-        near(asked(program, inputs), inputs)
+        near(called(program, inputs), inputs)
     finally:
         program.close()
 
@@ -144,7 +144,7 @@ def test_what_is_declared_of_the_forward_pass_holds(tmp_path):
 def test_a_truth_value_has_no_gradient(tmp_path):
     implementation = load(written(tmp_path, MODULES["torch"]), backward="autograd")
     inputs = drawn() | {"mask": np.arange(18).reshape(3, 6) % 4 < 3}
-    near(asked(implementation, inputs), inputs)
+    near(called(implementation, inputs), inputs)
 
 
 @TORCH
@@ -152,7 +152,7 @@ def test_what_is_one_array_has_a_gradient_for_each_use(tmp_path):
     implementation = load(written(tmp_path, MODULES["torch"]), backward="autograd")
     inputs = drawn(grad_output=(1, 2, 3, 5), query=(1, 2, 3, 5), key=(1, 2, 3, 5))
     inputs |= {"key": inputs["query"], "value": inputs["query"]}
-    near(asked(implementation, inputs), inputs)
+    near(called(implementation, inputs), inputs)
 
 
 @TORCH
@@ -162,11 +162,11 @@ def test_what_the_function_does_not_take_or_give_is_declined(tmp_path):
     )
     implementation = load(written(tmp_path, source), backward="autograd")
     inputs = drawn()
-    near(asked(implementation, inputs), inputs)
-    assert asked(implementation, inputs | {"key_lengths": np.array([1, 2])}) == Declined(
+    near(called(implementation, inputs), inputs)
+    assert called(implementation, inputs | {"key_lengths": np.array([1, 2])}) == Declined(
         "it has no argument 'key_lengths'"
     )
-    answer = asked(implementation, inputs | {"grad_logsumexp": np.ones((2, 4, 3))})
+    answer = called(implementation, inputs | {"grad_logsumexp": np.ones((2, 4, 3))})
     assert isinstance(answer, Declined)
     assert "'logsumexp'" in answer.reason
 
@@ -176,16 +176,16 @@ def test_an_output_that_keeps_no_gradient_is_declined(tmp_path):
     source = MODULES["torch"].replace("logits.logsumexp(-1)", "logits.logsumexp(-1).detach()")
     implementation = load(written(tmp_path, source), backward="autograd")
     inputs = drawn()
-    near(asked(implementation, inputs), inputs)
-    answer = asked(implementation, inputs | {"grad_logsumexp": np.ones((2, 4, 3))})
+    near(called(implementation, inputs), inputs)
+    answer = called(implementation, inputs | {"grad_logsumexp": np.ones((2, 4, 3))})
     assert answer == Declined("it keeps no gradient of its 'logsumexp'")
 
 
 @TORCH
 @pytest.mark.parametrize("how", ["@torch.no_grad()", "@torch.inference_mode()"])
-def test_a_function_that_keeps_no_gradients_is_told_so(tmp_path, how):
+def test_a_function_that_keeps_no_gradients_is_reported_so(tmp_path, how):
     source = MODULES["torch"].replace("def scaled", f"{how}\ndef scaled")
-    answer = asked(load(written(tmp_path, source), backward="autograd"), drawn())
+    answer = called(load(written(tmp_path, source), backward="autograd"), drawn())
     assert isinstance(answer, Raised)
     assert "no way from output back to query, key, value" in answer.message
 
@@ -194,13 +194,13 @@ def test_a_function_that_keeps_no_gradients_is_told_so(tmp_path, how):
 def test_without_tokens_there_is_nothing_to_keep(tmp_path):
     source = MODULES["torch"].replace("def scaled", "@torch.no_grad()\ndef scaled")
     inputs = drawn(grad_output=(1, 2, 0, 2), query=(1, 2, 0, 5), key=(1, 2, 3, 5), value=(1, 2, 3, 2))
-    near(asked(load(written(tmp_path, source), backward="autograd"), inputs), inputs)
+    near(called(load(written(tmp_path, source), backward="autograd"), inputs), inputs)
 
 
 @TORCH
 def test_an_output_without_a_name_is_malformed(tmp_path):
     source = MODULES["torch"].replace('{"output"', '{"result"')
-    answer = asked(load(written(tmp_path, source), backward="autograd"), drawn())
+    answer = called(load(written(tmp_path, source), backward="autograd"), drawn())
     assert isinstance(answer, Malformed)
     assert "'result'" in answer.message
 
@@ -208,7 +208,7 @@ def test_an_output_without_a_name_is_malformed(tmp_path):
 @TORCH
 def test_an_input_that_is_edited_is_seen(tmp_path):
     source = MODULES["torch"].replace("    group =", "    value.data.zero_()\n    group =")
-    answer = asked(load(written(tmp_path, source), backward="autograd"), drawn())
+    answer = called(load(written(tmp_path, source), backward="autograd"), drawn())
     assert isinstance(answer, Outputs)
     assert answer.inputs_changed == ("value",)
 
@@ -226,7 +226,7 @@ def test_an_input_that_is_edited_is_seen(tmp_path):
     ],
     ids=["arrays of NumPy", "nothing to differentiate", "its own"],
 )
-def test_a_target_for_which_it_is_not_is_told_so(tmp_path, source, words):
+def test_a_target_for_which_it_is_not_is_reported_so(tmp_path, source, words):
     with pytest.raises(TargetError, match="--backward autograd") as caught:
         load(written(tmp_path, source), backward="autograd")
     assert words in str(caught.value)

@@ -33,8 +33,8 @@ def test_who_writes_over_an_output_of_many_calls_ago_is_found():
     remembered.overwritten(request, {"output": buffer}, {"output": buffer.copy()})
     for length in range(4, 2_000):
         other = np.zeros(length, np.float32).view(Watched)
-        asked = Request("softmax", "float32", {"x": np.zeros(length, np.float32)}, {})
-        remembered.overwritten(asked, {"output": other}, {"output": other.copy()})
+        called = Request("softmax", "float32", {"x": np.zeros(length, np.float32)}, {})
+        remembered.overwritten(called, {"output": other}, {"output": other.copy()})
     buffer[:] = 1
     assert remembered.overwritten(request, {"output": buffer}, {"output": buffer.copy()}) == ("output",)
 

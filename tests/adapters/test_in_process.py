@@ -129,7 +129,7 @@ def test_a_list_that_is_edited_in_place_is_named():
     assert answer.inputs_changed == ("short_factors",)
 
 
-def test_an_edit_that_is_undone_and_an_edit_of_zeros_sign_are_told_apart():
+def test_an_edit_that_is_undone_and_an_edit_of_zeros_sign_are_distinguished():
     def undone(x):
         x += 1
         x -= 1

@@ -1,4 +1,4 @@
-"""The implementation in JavaScript, held against NumPy formulas through the process adapter."""
+"""The implementation in JavaScript, compared with NumPy formulas through the process adapter."""
 
 import contextlib
 import shutil

@@ -1,4 +1,4 @@
-"""The layout wrappers, held against NumPy formulas that are written in each layout."""
+"""The layout wrappers, compared with NumPy formulas that are written in each layout."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ def test_a_wrong_implementation_stays_wrong(layout):
     assert not np.allclose(answer.values["output"], bhse(**request.inputs)["output"])
 
 
-def test_the_contracts_layout_in_place_of_bshe_is_seen():
-    # A kernel that takes (B, H, S, E) after all, run as one that takes (B, S, H, E): H and Sq trade places.
+def test_the_contracts_layout_instead_of_bshe_is_seen():
+    # A kernel that takes (B, H, S, E) after all, run as one that takes (B, S, H, E): H and Sq are swapped.
     request = sdpa_request(key=(B, H, SQ, E), value=(B, H, SQ, EV))
     answer, _ = run_in("bshe", request, scaled_dot_product_attention=bhse)
     assert isinstance(answer, Outputs)
@@ -234,7 +234,7 @@ def test_grouped_heads_have_no_meaning_without_a_head_axis():
     assert fake.requests == []
 
 
-def test_grouped_heads_reach_an_implementation_that_has_a_head_axis():
+def test_grouped_heads_get_to_an_implementation_that_has_a_head_axis():
     def grouped(query, key, value):
         assert query.shape == (6, SQ, E)
         return named(*attend(query, np.repeat(key, 2, axis=0), np.repeat(value, 2, axis=0)))
@@ -339,7 +339,7 @@ def test_an_unusual_memory_order_stays_unusual():
     assert not fake.requests[0].inputs["key"].flags.c_contiguous
 
 
-def test_an_edit_in_place_is_reported():
+def test_an_edit_of_memory_is_reported():
     def edits(query, key, value):
         key *= 2
         return bshe(query, key, value)

@@ -324,7 +324,7 @@ def test_what_cannot_be_found_is_said_in_a_sentence(target, sentence, write):
     assert sentence in the_sentence(target)
 
 
-def test_a_missing_package_of_a_module_is_told_from_a_missing_module(write):
+def test_a_missing_package_of_a_module_is_distinguished_from_a_missing_module(write):
     write("needs_a_package.py", "import no_such_package_at_all")
     write("asks_for_a_package.py", "raise ModuleNotFoundError('please install it')")
     assert "it needs the module 'no_such_package_at_all'" in the_sentence("needs_a_package")

@@ -270,7 +270,7 @@ BROKEN_LINES = {
 
 
 @pytest.mark.parametrize("name", BROKEN_LINES)
-def test_a_line_that_is_no_message_is_told_in_one_short_sentence(name):
+def test_a_line_that_is_no_message_is_reported_in_one_short_sentence(name):
     line, problem = BROKEN_LINES[name]
     with pytest.raises(WireError, match=problem) as error:
         messages.read_message(line)
@@ -300,7 +300,7 @@ STRANGERS = [None, True, 7, 7.0, 1.5, -1, 2**70, "", "x", "softmax", [], ["x"], 
 
 
 def changed_everywhere(value, strangers):
-    """Every value that differs from this one in one place: replaced, left out, or with one more field."""
+    """Every value that differs from this one in one spot: replaced, left out, or with one more field."""
     yield from strangers
     if isinstance(value, dict):
         yield value | {"one more": 1}

@@ -16,7 +16,7 @@ import pytest
 from attnspec.base.errors import ProtocolError, TargetError, UsageError
 from attnspec.contract.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
 from attnspec.process import line_process, pipes, process
-from attnspec.process.launching import LINE_LIMIT
+from attnspec.process.line_process import LINE_LIMIT
 from attnspec.process.process import ProcessImplementation
 from attnspec.targets.target import Target
 
@@ -106,7 +106,7 @@ def test_a_program_that_keeps_to_the_protocol(started):
     assert values(implementation.run(softmax(3))) == [3]
 
 
-def test_an_operation_that_was_not_declared_is_not_asked_for(started):
+def test_an_operation_that_was_not_declared_is_not_requested(started):
     answer = started().run(Request("combine_heads", "float64", {"x": np.zeros((1, 1, 1, 1))}, {}))
     assert answer == Declined("test does not offer combine_heads")
 
@@ -214,7 +214,7 @@ def answered_and_more(started, more, heard):
 
 @either_way
 @pytest.mark.parametrize("name", SURPLUS)
-def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
+def test_what_follows_an_answer_is_reported_of_that_answer(started, tmp_path, name):
     more, sentence = SURPLUS[name]
     heard = []
     implementation = answered_and_more(started, more, heard)
@@ -231,7 +231,7 @@ def test_what_follows_an_answer_is_told_of_that_answer(started, tmp_path, name):
 
 @either_way
 @pytest.mark.parametrize("name", SURPLUS)
-def test_what_follows_the_last_answer_is_found_when_nothing_more_is_asked(started, name):
+def test_what_follows_the_last_answer_is_found_when_nothing_more_is_requested(started, name):
     more, sentence = SURPLUS[name]
     heard = []
     answered_and_more(started, more, heard).finish()

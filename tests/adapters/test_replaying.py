@@ -79,14 +79,14 @@ DIFFERENCES = {
 
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_the_first_answer_that_differs_is_shown(name, transcript, tmp_path):
-    line, place, then, now = DIFFERENCES[name]
+    line, position, then, now = DIFFERENCES[name]
     (tmp_path / "program.py.again").unlink()
     command = command_of(tmp_path, f"\ndef at_third(request):\n    {line}\n")
     done = replayed(transcript, command, timeout=1 if name == "no answer" else 20)
     assert done.answers == 3
     difference = done.difference
     assert difference is not None
-    assert (difference.line, difference.request["seq"], difference.place) == (7, 3, place)
+    assert (difference.line, difference.request["seq"], difference.path) == (7, 3, position)
     assert difference.then.startswith(then)
     assert now in difference.now
 
@@ -96,7 +96,7 @@ def test_another_version_of_a_program_is_no_difference_but_another_encoding_is(t
     assert replayed(transcript, command_of(tmp_path, start % "'softmax'], 'version': '2'")).difference is None
     difference = replayed(transcript, command_of(tmp_path, start % "'softmax'], 'encoding': 'base64'")).difference
     assert difference is not None
-    assert (difference.place, difference.then, difference.now) == ("encoding", '"list"', '"base64"')
+    assert (difference.path, difference.then, difference.now) == ("encoding", '"list"', '"base64"')
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,6 @@ def test_a_bare_function_with_names_of_its_own(tmp_path):
     assert answer.values["output"].item() == 3
 
 
-def test_a_target_that_cannot_be_loaded_is_told_in_its_own_words():
+def test_a_target_that_cannot_be_loaded_is_reported_in_its_own_words():
     with pytest.raises(ProtocolError, match=r"There is no file 'missing\.py'"):
         isolated(Target("missing.py"))

@@ -36,7 +36,7 @@ def drawn(batch=4, heads=4, shared=2, queries=3, keys=8, **more):
     }
 
 
-def asked(function, layout, inputs, attributes=None, conventions=None, times=1, dtype="float64"):
+def called(function, layout, inputs, attributes=None, conventions=None, times=1, dtype="float64"):
     """The last of some equal requests, to a function of a layout that is given what keeps its arguments."""
     seen = []
 
@@ -60,7 +60,7 @@ def of_reference(layout):
 def test_the_reference_gives_in_a_layout_what_it_gives_in_the_contracts_own(layout, alignment):
     inputs = drawn(key_lengths=LENGTHS, query_lengths=np.array([3, 2, 1, 0]), sinks=np.array([0.5, -1.0, 0.0, 2.0]))
     attributes = {"is_causal": True, "window": [2, 0], "causal_alignment": alignment}
-    answer, _ = asked(of_reference(layout), layout, inputs, attributes)
+    answer, _ = called(of_reference(layout), layout, inputs, attributes)
     right = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
     for entry, counted in enumerate(inputs["query_lengths"]):
         for name in ("output", "logsumexp"):
@@ -71,7 +71,7 @@ def test_the_reference_gives_in_a_layout_what_it_gives_in_the_contracts_own(layo
 @pytest.mark.parametrize("layout", PAGED)
 def test_pages_hold_the_keys_bit_for_bit_and_poison_elsewhere(layout):
     inputs = drawn(key_lengths=LENGTHS)
-    _, (given,) = asked(of_reference(layout), f"{layout}:page_size=4", inputs)
+    _, (given,) = called(of_reference(layout), f"{layout}:page_size=4", inputs)
     pool = given["key_pool"].swapaxes(1, 2) if "heads_first" in layout else given["key_pool"]
     if "block_table" in given:
         rows = [row[: -(-length // 4)] for row, length in zip(given["block_table"], LENGTHS, strict=True)]
@@ -97,7 +97,7 @@ def is_poison(tokens):
 def test_nan_stands_where_nothing_may_be_read_only_where_it_has_no_effect(choice):
     found = set()
     for keys in range(2, 12):
-        for call in asked(
+        for call in called(
             of_reference("paged"), "paged", drawn(keys=keys), conventions={"masked_nonfinite": choice}, times=2
         )[1]:
             found.add(bool(np.isnan(call["key_pool"]).any()))
@@ -107,8 +107,8 @@ def test_nan_stands_where_nothing_may_be_read_only_where_it_has_no_effect(choice
 
 def test_a_second_call_has_another_order_of_pages_and_the_other_poison_and_gives_the_same():
     inputs = drawn(key_lengths=LENGTHS)
-    first, (one,) = asked(of_reference("paged"), "paged:page_size=1", inputs)
-    second, (again, other) = asked(of_reference("paged"), "paged:page_size=1", inputs, times=2)
+    first, (one,) = called(of_reference("paged"), "paged:page_size=1", inputs)
+    second, (again, other) = called(of_reference("paged"), "paged:page_size=1", inputs, times=2)
     assert np.array_equal(one["block_table"], again["block_table"])
     assert not np.array_equal(one["block_table"], other["block_table"])
     assert np.isnan(again["key_pool"]).any() != np.isnan(other["key_pool"]).any()
@@ -117,17 +117,17 @@ def test_a_second_call_has_another_order_of_pages_and_the_other_poison_and_gives
 
 def test_a_run_meets_several_page_sizes_and_a_target_may_have_one():
     sizes = {
-        asked(of_reference("paged"), "paged", drawn(keys=keys))[1][0]["key_pool"].shape[1] for keys in range(1, 40)
+        called(of_reference("paged"), "paged", drawn(keys=keys))[1][0]["key_pool"].shape[1] for keys in range(1, 40)
     }
     assert sizes == {1, 3, 4, 12, 16, 64}
     wide = {"value": np.zeros((4, 2, 8, 16))}
     sizes = {
-        asked(of_reference("paged"), "paged", drawn(queries=queries, **wide))[1][0]["key_pool"].shape[1]
+        called(of_reference("paged"), "paged", drawn(queries=queries, **wide))[1][0]["key_pool"].shape[1]
         for queries in range(1, 40)
     }
     assert sizes == {2, 5, 24, 32, 40, 96}
     assert {
-        asked(of_reference("paged"), "paged:page_size=16", drawn(keys=keys))[1][0]["key_pool"].shape[1]
+        called(of_reference("paged"), "paged:page_size=16", drawn(keys=keys))[1][0]["key_pool"].shape[1]
         for keys in range(1, 9)
     } == {16}
 
@@ -138,7 +138,7 @@ def test_sequences_that_begin_with_the_same_full_pages_have_these_in_common(layo
     for name in ("key", "value"):
         inputs[name][1:3, :, :9] = inputs[name][0, :, :9]
     inputs["value"][2, :, 5] += 1.0
-    answer, (given,) = asked(of_reference(layout), f"{layout}:page_size=4", inputs)
+    answer, (given,) = called(of_reference(layout), f"{layout}:page_size=4", inputs)
     if "block_table" in given:
         rows = given["block_table"][:, :3].tolist()
     else:
@@ -155,7 +155,7 @@ def test_the_beginning_of_an_earlier_sequence_has_its_last_page_from_that_too(la
     inputs = drawn(batch=3, keys=10, key_lengths=np.array([10, 6, 10]))
     for name in ("key", "value"):
         inputs[name][1:, :, :6] = inputs[name][0, :, :6]
-    answer, (given,) = asked(of_reference(layout), f"{layout}:page_size=4", inputs)
+    answer, (given,) = called(of_reference(layout), f"{layout}:page_size=4", inputs)
     if "block_table" in given:
         first, second, third = (row[:count] for row, count in zip(given["block_table"], (3, 2, 3), strict=True))
     else:
@@ -169,7 +169,7 @@ def test_the_beginning_of_an_earlier_sequence_has_its_last_page_from_that_too(la
 
 def test_a_sequence_without_pages_has_a_length_of_the_last_page_that_counts_keys_or_none():
     inputs = drawn(batch=5, key_lengths=np.zeros(5, dtype=np.int64))
-    _, (given,) = asked(of_reference("paged_csr"), "paged_csr:page_size=4", inputs)
+    _, (given,) = called(of_reference("paged_csr"), "paged_csr:page_size=4", inputs)
     lengths = given["last_page_length"]
     assert lengths.min() < 0
     assert lengths.max() > 4
@@ -178,8 +178,8 @@ def test_a_sequence_without_pages_has_a_length_of_the_last_page_that_counts_keys
 
 def test_unused_entries_of_a_table_name_a_page_that_is_there_unless_they_are_strict():
     inputs = drawn(key_lengths=LENGTHS)
-    _, (lenient,) = asked(of_reference("paged"), "paged:page_size=4", inputs)
-    _, (strict,) = asked(of_reference("paged"), "paged:page_size=4,strict_table", inputs)
+    _, (lenient,) = called(of_reference("paged"), "paged:page_size=4", inputs)
+    _, (strict,) = called(of_reference("paged"), "paged:page_size=4,strict_table", inputs)
     assert lenient["block_table"].max() < len(lenient["key_pool"])
     assert (strict["block_table"] >= len(strict["key_pool"])).sum(axis=1).tolist() == [1, 3, 1, 2]
 
@@ -213,8 +213,8 @@ def pairs_of(array):
 @pytest.mark.parametrize("layout", ["packed", "paged", "paged_csr_heads_first"])
 def test_what_is_made_of_keys_lies_in_memory_as_they_do(layout, lay, holds):
     inputs = drawn(key_lengths=LENGTHS)
-    plain, (ordinary,) = asked(of_reference(layout), layout, inputs)
-    answer, (given,) = asked(of_reference(layout), layout, {**inputs, "key": lay(inputs["key"])})
+    plain, (ordinary,) = called(of_reference(layout), layout, inputs)
+    answer, (given,) = called(of_reference(layout), layout, {**inputs, "key": lay(inputs["key"])})
     name = "key" if layout == "packed" else "key_pool"
     assert ordinary[name].flags.c_contiguous
     assert holds(given[name])
@@ -227,9 +227,9 @@ def test_tables_and_lists_lie_in_memory_as_lengths_and_keys_do():
     backwards = {**inputs, "key_lengths": LENGTHS[::-1].copy()[::-1]}
     read_only = {**inputs, "key_lengths": LENGTHS.copy()}
     read_only["key_lengths"].flags.writeable = False
-    _, (table,) = asked(of_reference("paged"), "paged", backwards)
-    _, (locked,) = asked(of_reference("paged_csr"), "paged_csr", read_only)
-    _, (turned,) = asked(of_reference("paged"), "paged", {**inputs, "key": np.asfortranarray(inputs["key"])})
+    _, (table,) = called(of_reference("paged"), "paged", backwards)
+    _, (locked,) = called(of_reference("paged_csr"), "paged_csr", read_only)
+    _, (turned,) = called(of_reference("paged"), "paged", {**inputs, "key": np.asfortranarray(inputs["key"])})
     assert max(table["block_table"].strides) < 0
     assert max(table["key_lengths"].strides) < 0
     assert not any(locked[name].flags.writeable for name in ("page_starts", "page_indices", "last_page_length"))
@@ -242,7 +242,7 @@ def test_some_pools_have_more_slots_than_sixteen_bits_count():
         inputs = {
             name: np.zeros((2, 1, tokens, width)) for name, tokens in (("query", 1), ("key", keys), ("value", keys))
         }
-        _, (given,) = asked(of_reference("paged"), "paged", inputs)
+        _, (given,) = called(of_reference("paged"), "paged", inputs)
         pages, size = given["key_pool"].shape[:2]
         return pages * size, int(given["block_table"].max()) * size
 
@@ -256,16 +256,16 @@ def test_a_past_stands_before_the_keys_and_asks_for_the_bottom_right():
     random = np.random.default_rng(1)
     past = {"past_key": random.standard_normal((4, 2, 5, 2)), "past_value": random.standard_normal((4, 2, 5, 3))}
     inputs = {**drawn(queries=8), **past}
-    answer, (given,) = asked(of_reference("packed"), "packed", inputs, {"is_causal": True})
+    answer, (given,) = called(of_reference("packed"), "packed", inputs, {"is_causal": True})
     assert given["causal_alignment"] == "bottom_right"
     assert given["key"].shape == (4 * 13, 2, 2)
     right = attnspec_reference.scaled_dot_product_attention(**inputs, is_causal=True)
     np.testing.assert_allclose(answer.values["output"], right.output, rtol=1e-14)
-    _, (fixed,) = asked(
+    _, (fixed,) = called(
         of_reference("packed"), "packed", inputs, {"is_causal": True}, {"causal_alignment": "bottom_right"}
     )
     assert "causal_alignment" not in fixed
-    declined, calls = asked(of_reference("packed"), "packed", {**drawn(queries=3), **past}, {"is_causal": True})
+    declined, calls = called(of_reference("packed"), "packed", {**drawn(queries=3), **past}, {"is_causal": True})
     assert isinstance(declined, Declined)
     assert "top left" in declined.reason
     assert calls == []
@@ -290,7 +290,7 @@ def test_a_past_stands_before_the_keys_and_asks_for_the_bottom_right():
 )
 @pytest.mark.parametrize("layout", ["packed", "paged_csr"])
 def test_what_a_layout_cannot_hold_is_declined(layout, inputs, words):
-    answer, calls = asked(of_reference(layout), layout, inputs)
+    answer, calls = called(of_reference(layout), layout, inputs)
     assert isinstance(answer, Declined)
     assert words in answer.reason
     assert calls == []
@@ -304,17 +304,17 @@ def test_what_a_layout_cannot_hold_is_declined(layout, inputs, words):
     ],
 )
 def test_outputs_of_another_layout_are_none(layout, returned, words):
-    answer, _ = asked(lambda **_: returned, layout, drawn())
+    answer, _ = called(lambda **_: returned, layout, drawn())
     assert isinstance(answer, Malformed)
     assert words in answer.message
 
 
-def test_inputs_that_are_changed_are_told_by_the_names_that_they_have_there():
+def test_inputs_that_are_changed_are_reported_by_the_names_that_they_have_there():
     def editing(**arguments):
         arguments["key_pool"][:] = 0
         return of_reference("paged")(**arguments)
 
-    answer, _ = asked(editing, "paged", drawn())
+    answer, _ = called(editing, "paged", drawn())
     assert isinstance(answer, Outputs)
     assert answer.inputs_changed == ("key_pool",)
 
@@ -335,7 +335,7 @@ def test_a_function_has_the_arguments_of_its_layout():
         )
 
 
-def test_clauses_of_a_layout_are_asked_there_alone_and_come_first():
+def test_clauses_of_a_layout_hold_there_alone_and_come_first():
     clauses = ("sdpa.output", "sdpa.packed.starts", "sdpa.paged.table", "sdpa.paged.pages")
     assert clauses_in(clauses, None) == ("sdpa.output",)
     assert clauses_in(clauses, "packed") == ("sdpa.packed.starts", "sdpa.output")
@@ -355,17 +355,17 @@ def test_the_reference_conforms_in_every_layout_and_dtype(layout):
 
 
 def test_pools_have_the_dtype_of_the_run():
-    answer, _ = asked(
+    answer, _ = called(
         of_reference("paged"), "paged", {name: array.astype(np.float16) for name, array in drawn().items()}
     )
     assert answer.values["output"].dtype == np.float16
 
 
-def test_a_process_of_its_own_is_asked_in_the_layout():
+def test_a_process_of_its_own_is_called_in_the_layout():
     process = isolated(Target("reference", layout="paged_csr:page_size=4"))
     with contextlib.closing(laid_out(process, "paged_csr:page_size=4")) as implementation:
         answer = implementation.run(Request(OPERATION, "float32", as_float32(drawn(key_lengths=LENGTHS)), {}))
-    here, _ = asked(of_reference("paged_csr"), "paged_csr:page_size=4", as_float32(drawn(key_lengths=LENGTHS)))
+    here, _ = called(of_reference("paged_csr"), "paged_csr:page_size=4", as_float32(drawn(key_lengths=LENGTHS)))
     assert answer.values["output"].tobytes() == here.values["output"].tobytes()
 
 

@@ -65,7 +65,7 @@ def test_renames_are_the_functions_own_names():
     assert np.array_equal(output(attend(attention, renames)), QUERY - 10)
 
 
-def test_all_names_that_differ_are_told_at_once():
+def test_all_names_that_differ_are_reported_at_once():
     def attention(Q, K, V, scale=None):  # noqa: N803
         return Q
 

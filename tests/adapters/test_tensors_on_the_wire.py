@@ -133,7 +133,7 @@ BROKEN_LISTS = {
 
 
 @pytest.mark.parametrize("name", BROKEN_LISTS)
-def test_a_broken_list_is_told_in_one_sentence(name):
+def test_a_broken_list_is_reported_in_one_sentence(name):
     tensor, message = BROKEN_LISTS[name]
     with pytest.raises(WireError, match=message) as error:
         decode_tensor(tensor, "list", "outputs.weights")
@@ -154,7 +154,7 @@ BROKEN_BASE64 = {
 
 
 @pytest.mark.parametrize("name", BROKEN_BASE64)
-def test_broken_base64_is_told_in_one_sentence(name):
+def test_broken_base64_is_reported_in_one_sentence(name):
     dtype, shape, data, message = BROKEN_BASE64[name]
     with pytest.raises(WireError, match=message):
         decode_tensor({"dtype": dtype, "shape": shape, "data": data}, "base64", "outputs.weights")
@@ -166,7 +166,7 @@ def test_an_infinite_number_literal_is_not_taken_for_an_infinity():
         decode_tensor(overflown, "list", "x")
 
 
-def test_the_length_of_a_request_is_told_without_writing_it():
+def test_the_length_of_a_request_is_reported_without_writing_it():
     arrays = {"x": np.ones((30, 40), np.float32), "w_query": np.ones((40, 3), np.float32)}
     request = Request("softmax", "float32", arrays, {})
     written = len(json.dumps(run_request(1, request, "base64")["inputs"]))

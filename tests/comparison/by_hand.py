@@ -10,6 +10,6 @@ def tolerance(operation, inputs, attributes, precision, conventions=None):
     return family_of(operation).tolerance(operation, inputs, attributes, precision, conventions or {})
 
 
-def grade(operation, dtype, answer, expected, bound, place=0, attributes=None):
-    run = Run(None, dtype, OPERATIONS[operation], family_of(operation), attributes or {}, expected, bound, place)
+def grade(operation, dtype, answer, expected, bound, index=0, attributes=None):
+    run = Run(None, dtype, OPERATIONS[operation], family_of(operation), attributes or {}, expected, bound, index)
     return comparison.grade(run, answer)

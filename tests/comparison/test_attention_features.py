@@ -248,11 +248,11 @@ def test_base_2_and_columns_change_logits_and_logsumexp_alone():
 def test_a_stacked_bound_holds_the_same_tolerances_as_one_run_alone():
     given, attributes = FEATURES["everything"]
     together = tolerance(OPERATION, given, attributes, stacked([precision_of(dtype) for dtype in DTYPES]))
-    for place, dtype in enumerate(DTYPES):
+    for position, dtype in enumerate(DTYPES):
         alone = bound_of("everything", dtype)
         for name in OPERATIONS[OPERATION].outputs:
-            np.testing.assert_allclose(together.of(name, place).error, alone.of(name).error, rtol=1e-9, atol=1e-320)
-            np.testing.assert_array_equal(together.ungraded(name, place), alone.ungraded(name))
+            np.testing.assert_allclose(together.of(name, position).error, alone.of(name).error, rtol=1e-9, atol=1e-320)
+            np.testing.assert_array_equal(together.ungraded(name, position), alone.ungraded(name))
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
@@ -268,7 +268,7 @@ def test_a_number_that_is_not_finite_takes_its_course_and_leaves_other_tolerance
         assert np.isfinite(case.bound.of(name).error).all()
 
 
-def test_a_key_that_no_query_can_reach_for_infinity_takes_no_share():
+def test_a_key_that_no_query_can_stretch_to_infinity_takes_no_share():
     """A score of minus infinity is a share of 0, and the tolerance of the others must know it."""
     given = inputs(batch=1, heads=1, shared=1)
     given["query"][..., 0], given["key"][0, 0, 2, 0] = 1.0, -np.inf

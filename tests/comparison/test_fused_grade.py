@@ -1,4 +1,4 @@
-"""A half-precision answer that is graded unfused is also held against the fused grade, and the report says so."""
+"""A half-precision answer that is graded unfused is also compared with the fused grade, and the report says so."""
 
 import io
 from types import SimpleNamespace

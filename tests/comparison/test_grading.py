@@ -57,7 +57,7 @@ def test_a_single_wrong_element_among_many_is_found_and_named():
     assert "output[2, 5] is 0.166666667; expected 0.166666667 within" in verdict.message
 
 
-def test_wrong_numbers_in_a_wrong_dtype_are_told_both():
+def test_wrong_numbers_in_a_wrong_dtype_are_reported_both():
     expected = np.full(3, 1 / 3)
     verdict = verdict_on(expected.astype(np.float32), expected)
     assert (verdict.check, verdict.output) == ("values", "output")
@@ -71,7 +71,7 @@ def test_the_ratio_decides_at_one():
     inside, outside = expected.copy(), expected.copy()
     inside[1] += 0.99 * allowed
     outside[1] += 1.01 * allowed
-    # In the dtype float32 the numbers themselves could not be told apart this finely.
+    # In the dtype float32 the numbers themselves could not be distinguished this finely.
     bound = tolerance("softmax", {"x": np.zeros(3)}, {}, precision_of("float32"))
 
     def verdict(numbers):
@@ -114,7 +114,7 @@ ATTENTION = {name: np.ones((1, 1, 1, 1)) for name in ("query", "key", "value")}
         (NAN, 1e39, "float32", "fail"),
     ],
 )
-def test_what_is_owed_beyond_the_largest_number_of_a_dtype_may_be_infinite(got, expected, dtype, status):
+def test_what_is_expected_beyond_the_largest_number_of_a_dtype_may_be_infinite(got, expected, dtype, status):
     number = {"bfloat16": ml_dtypes.bfloat16}.get(dtype, dtype)
     got = np.full((1, 1, 1, 1), got).astype(number)
     verdict = verdict_on(got, np.full((1, 1, 1, 1), expected), dtype, "scaled_dot_product_attention", ATTENTION)
@@ -165,7 +165,7 @@ def test_another_half_precision_is_not_a_wider_one():
     assert (verdict.status, verdict.check, verdict.output) == ("fail", "dtype", "weights")
 
 
-def test_a_double_in_a_single_precision_run_is_told_its_usual_cause():
+def test_a_double_in_a_single_precision_run_is_reported_its_usual_cause():
     verdict = verdict_on(np.full(3, 1 / 3), np.full(3, 1 / 3), "float32")
     assert (verdict.status, verdict.check) == ("fail", "dtype")
     assert "output is float64; expected float32" in verdict.message
@@ -186,7 +186,7 @@ def test_a_wrong_shape_is_said_before_any_value():
     assert verdict.message == "output has the shape (1, 3); expected (3,)"
 
 
-def test_the_output_that_is_owed_comes_first_and_the_step_that_diverges_is_named():
+def test_the_output_that_is_required_comes_first_and_the_step_that_diverges_is_named():
     ones = np.ones((1, 1, 1, 1))
     expected = {"output": ones, "weights": ones, "scores": ones}
     bound = tolerance("scaled_dot_product_attention", ATTENTION, {}, precision_of("float64"))

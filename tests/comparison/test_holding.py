@@ -1,4 +1,4 @@
-"""What elements are held to whose tolerance says nothing: finite numbers, among the values that were attended."""
+"""What elements are bounded by whose tolerance says nothing: finite numbers, among the values that were attended."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ INF, NAN = np.inf, np.nan
 
 
 def lost(*values, **others):
-    """One query of which float64 cannot tell the key that fits best: its scores lie near 10^17."""
+    """One query of which float64 cannot say the key that fits best: its scores lie near 10^17."""
     query, key = np.full((1, 1, 1, 2), 1e9), np.full((1, 1, len(values), 2), 1e8)
     return {"query": query, "key": key, "value": np.array(values, dtype=float).reshape(1, 1, -1, 1), **others}
 
@@ -81,12 +81,12 @@ def test_a_context_vector_is_an_average_of_the_states():
 
 
 def projected(**others):
-    """Tokens of which float64 cannot tell the one that fits best, and a value of 1 or 2."""
+    """Tokens of which float64 cannot say the one that fits best, and a value of 1 or 2."""
     first = np.diag([1e9, 0.0])
     return {"x": np.array([[1.0, 1.0], [1.0, 2.0]]), "w_query": first, "w_key": first, "w_value": np.eye(2), **others}
 
 
-def test_an_average_of_projected_values_is_held_too_and_a_projection_of_it_is_not():
+def test_an_average_of_projected_values_is_bounded_too_and_a_projection_of_it_is_not():
     expected = Values({"output": np.array([[1.0, 1.5], [1.0, 1.5]])})
     for inputs, bounded in ((projected(), True), (projected(w_output=np.eye(2)), False)):
         bound = tolerance("single_head_attention", inputs, {}, precision_of("float64"))
@@ -104,7 +104,7 @@ def test_a_weight_lies_between_nothing_and_all(got, status):
     assert verdict_on(got, {"x": scores}, 0.5, operation="softmax", shape=(2,)).status == status
 
 
-def test_a_weight_is_held_to_its_tolerance_as_well():
+def test_a_weight_is_compared_to_its_tolerance_as_well():
     keys = np.array([4.7, 0.0]).reshape(1, 1, 2, 1) * 2.0**52
     inputs = {"query": np.ones((1, 1, 1, 1)), "key": keys, "value": keys}
     bound = tolerance(ATTENTION, inputs, {"scale": 2.0**-52}, precision_of("bfloat16"))

@@ -5,7 +5,8 @@ import pytest
 
 from attnspec.cases import load_suite
 from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST
-from attnspec.grading import Values, bounded, compare
+from attnspec.grading import Values, compare
+from attnspec.grading.one_rule import bounded
 from attnspec.runner import planned_runs, resolved_for
 from attnspec.targets import Declaration
 
@@ -39,7 +40,7 @@ def passes(got, output):
 def graded_right(run, name, got):
     """Whether the grade takes each element; those of which nothing is expected it takes."""
     with np.errstate(all="ignore"):
-        compared = compare(run, run.expected, name, got, run.place)
+        compared = compare(run, run.expected, name, got, run.bound_index)
     if compared.sample is None:
         return compared.ratios <= 1
     right = np.ones(got.size, np.bool_)
@@ -50,8 +51,8 @@ def graded_right(run, name, got):
 def answers(run, name):
     """Answers round the edges of what is right, and far off."""
     expected = run.expected.outputs[name].astype(np.float64)
-    error = run.bound.of(name, run.place).error * np.ones(expected.shape)
-    interval = run.bound.interval(name, run.place) or ()
+    error = run.bound.of(name, run.bound_index).error * np.ones(expected.shape)
+    interval = run.bound.interval(name, run.bound_index) or ()
     with np.errstate(all="ignore"):
         yield expected
         for factor in (-1, 1, 1 + 1e-3, -2, 1e30):
@@ -75,7 +76,7 @@ def test_what_a_grade_passes_the_rule_passes(cases, conventions):
     assert seen > 50
 
 
-def test_where_everything_is_owed_the_rule_is_the_grade():
+def test_where_everything_is_expected_the_rule_is_the_grade():
     for run in runs_of(*CASES["core"]):
         for name, output in bounded(run).items():
             assert np.isfinite(output.tolerance).all()
@@ -125,17 +126,17 @@ def test_what_need_only_be_finite_is_finite():
     (run,) = (run for run in runs_of("core/plain") if run.dtype == "float64")
 
     class Lost:
-        """Tolerances that say nothing, of numbers without a reach."""
+        """Tolerances that say nothing, of numbers without an interval."""
 
         unspecified: dict = {}  # noqa: RUF012
 
-        def of(self, name, place=0):
-            return run.bound.of(name, place)
+        def of(self, name, index=0):
+            return run.bound.of(name, index)
 
-        def vacuous(self, name, place=0):
+        def vacuous(self, name, index=0):
             return np.ones(run.expected.outputs[name].shape, np.bool_)
 
-        def interval(self, name, place=0):
+        def interval(self, name, index=0):
             return None
 
     lost = run._replace(bound=Lost())
@@ -162,6 +163,6 @@ def test_what_is_refused_owes_no_values():
     (run, *_) = runs_of("core/plain")
     refused = load_suite(select=("rejects/batch_of_one",)).cases["rejects/batch_of_one"]
     declaration = Declaration("", None, "", (refused.operation,), ("float64",))
-    (asked,) = planned_runs(refused, ("float64",), declaration, resolved_for(declaration, None))
+    (called,) = planned_runs(refused, ("float64",), declaration, resolved_for(declaration, None))
     assert bounded(run)
-    assert bounded(asked) == {}
+    assert bounded(called) == {}

@@ -30,7 +30,7 @@ def test_half_precision_accumulates_in_float32_and_stores_by_grade(dtype):
     assert not fused.rounds_between_phases
 
 
-def test_a_run_without_a_dtype_is_held_to_float64():
+def test_a_run_without_a_dtype_is_compared_to_float64():
     assert precision_of(ANY) == precision_of("float64")
 
 

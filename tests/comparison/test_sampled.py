@@ -1,4 +1,4 @@
-"""Sampled elements are held to what the whole bound says, all others to be what some average of the values can be."""
+"""Sampled elements lie within the whole bound, all others are such as an average of the values can be."""
 
 from __future__ import annotations
 
@@ -101,31 +101,31 @@ def test_a_right_answer_passes(right):
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, 2.5, -2.5])
 def test_a_number_that_no_average_can_be_fails_although_it_is_not_sampled(right, number):
-    place = next(index for index in range(10**4, 10**5) if index not in set(right[0].case.sample["output"].tolist()))
+    position = next(index for index in range(10**4, 10**5) if index not in set(right[0].case.sample["output"].tolist()))
 
     def change(got):
-        got["output"].flat[place] = number
+        got["output"].flat[position] = number
         return got
 
     verdict = graded(right, change)
     assert (verdict.status, verdict.check) == ("fail", "values")
-    assert verdict.worst.index == tuple(map(int, np.unravel_index(place, (1, 2, 1000, 32))))
+    assert verdict.worst.index == tuple(map(int, np.unravel_index(position, (1, 2, 1000, 32))))
     assert "no average of the values can be" in verdict.message
 
 
-def test_a_sampled_element_that_is_wrong_is_told_by_its_place(right):
-    place = int(right[0].case.sample["output"][40])
+def test_a_sampled_element_that_is_wrong_is_reported_by_its_index(right):
+    position = int(right[0].case.sample["output"][40])
 
     def change(got):
-        got["output"].flat[place] += 0.125
+        got["output"].flat[position] += 0.125
         return got
 
     verdict = graded(right, change)
-    assert verdict.worst.index == tuple(map(int, np.unravel_index(place, (1, 2, 1000, 32))))
+    assert verdict.worst.index == tuple(map(int, np.unravel_index(position, (1, 2, 1000, 32))))
     assert f"1 of {right[0].case.sample['output'].size} sampled elements are wrong" in verdict.message
 
 
-def test_another_shape_is_told_whole(right):
+def test_another_shape_is_reported_whole(right):
     verdict = graded(right, lambda got: {"output": got["output"][:, :, :-1]})
     assert verdict.check == "shape"
     assert verdict.message == "output has the shape (1, 2, 999, 32); expected (1, 2, 1000, 32)"

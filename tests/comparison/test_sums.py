@@ -16,12 +16,12 @@ ROWS = 500
 
 
 def logits_of(kind, keys, draw):
-    place = np.arange(keys)
+    position = np.arange(keys)
     match kind:
         case "one first, the rest equal":
-            return np.where(place == 0, 0.0, -draw.uniform(0.2, 3, (ROWS, 1)))
+            return np.where(position == 0, 0.0, -draw.uniform(0.2, 3, (ROWS, 1)))
         case "equal eight by eight, falling":
-            return -(place // 8) * draw.uniform(0.1, 4, (ROWS, 1))
+            return -(position // 8) * draw.uniform(0.1, 4, (ROWS, 1))
         case "falling":
             return -np.sort(draw.standard_normal((ROWS, keys)) * 4, axis=-1)[:, ::-1] * -1
         case "gaussian":

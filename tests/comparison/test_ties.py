@@ -109,7 +109,7 @@ def test_one_pass_serves_several_runs():
     grades = [("float64", False), ("float32", False), ("float16", True), ("bfloat16", False), ("bfloat16", True)]
     precisions = [precision_of(dtype, fused=fused) for dtype, fused in grades]
     together = tolerance(ATTENTION, inputs, {"scale": 1.0}, stacked(precisions))
-    for place, precision in enumerate(precisions):
+    for position, precision in enumerate(precisions):
         alone = tolerance(ATTENTION, inputs, {"scale": 1.0}, precision)
         for name in ("output", "weights", "logsumexp"):
-            np.testing.assert_allclose(together.of(name, place).error, alone.of(name).error, rtol=1e-12)
+            np.testing.assert_allclose(together.of(name, position).error, alone.of(name).error, rtol=1e-12)

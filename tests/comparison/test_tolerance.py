@@ -136,7 +136,7 @@ def test_computing_float64_inside_in_float32_is_allowed_where_it_is_declared():
 
 
 def large_scores():
-    """Scores near 10^17: float64 cannot tell which key fits best."""
+    """Scores near 10^17: float64 cannot say which key fits best."""
     query, key = np.full((1, 1, 1, 2), 1e9), np.full((1, 1, 2, 2), 1e8)
     return {"query": query, "key": key, "value": np.array([[[[1.0, 5.0], [2.0, 5.0]]]])}
 

@@ -11,7 +11,7 @@ from attnspec.contract import CAPABILITIES
 from attnspec.contract.conventions import is_capability
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run, rounded_to
 from attnspec.families.lookup import needed
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 from attnspec_draws import draw, drawable, recipe_from_text
 from attnspec_draws.drawing import case_of, drawn_of
 

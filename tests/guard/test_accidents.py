@@ -212,8 +212,8 @@ def test_a_baseline_that_expects_the_crash_does_not_excuse_what_was_not_run(comm
     assert "a baseline is written from a whole run" in ran.err
 
 
-def test_a_refusal_whose_twin_was_not_run_says_nothing(command):
-    """Refusals come before their twins here; the twin is never reached."""
+def test_a_refusal_whose_counterpart_was_not_run_says_nothing(command):
+    """Refusals come before their counterparts here; these are never reached."""
     source = """
 import os
 

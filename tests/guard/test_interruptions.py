@@ -100,7 +100,7 @@ def read_until(terminal, wanted):
     return seen
 
 
-def test_ctrl_c_on_a_terminal_is_told_once(command):
+def test_ctrl_c_on_a_terminal_is_reported_once(command):
     command.adapter(HANGS.replace("PATIENT", "False"))
     process, terminal = on_a_terminal(command, "validate")
     wait_for(command.folder / "hangs")

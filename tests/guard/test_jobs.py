@@ -63,7 +63,7 @@ def test_several_jobs_come_to_the_same_report(kept, jobs, command):
     assert several.left == []
 
 
-def test_refusals_stay_with_their_twins(command):
+def test_refusals_stay_with_their_counterparts(command):
     words = ("validate", "--profile", "rejects", "--profile", "documents", *EVERYTHING)
     one, several = command(*words, target=("reference",)), command(*words, "--jobs", "4", target=("reference",))
     assert one.status == several.status == 0
@@ -82,7 +82,7 @@ def test_a_crash_costs_the_share_of_its_job(command):
     assert ran.left == []
 
 
-def test_a_target_that_cannot_be_imported_is_told_once(command):
+def test_a_target_that_cannot_be_imported_is_reported_once(command):
     command.adapter("os._exit(3)")
     ran = command("validate", "--jobs", "3")
     assert (ran.status, ran.report, ran.left) == (2, None, [])

@@ -109,7 +109,7 @@ def test_after_sigkill_it_goes_on_and_comes_to_the_same_report(hangs, guard, wor
     again = resumed.command(*words, guard=guard)
     assert (again.status, again.out) == (whole.status, whole.out)
     assert reported(again.report) == reported(whole.report)
-    # What failed is not asked again, what only passed once is asked from the start.
+    # What failed is not run again, what only passed once is run from the start.
     assert needed - hangs < resumed.calls() <= needed
     done = resumed.command(*words, guard=guard)
     assert resumed.calls() == 0
@@ -181,8 +181,8 @@ def test_a_file_of_another_target_or_suite_is_refused(command):
     assert ran.status == 2
     assert "TARGET was ./mine.py and is reference." in ran.err
     content = bytearray((command.folder / "kept").read_bytes())
-    place = content.index(b"the suite") + len(b"the suite") + 8
-    content[place] = ord("0") if content[place] != ord("0") else ord("1")
+    position = content.index(b"the suite") + len(b"the suite") + 8
+    content[position] = ord("0") if content[position] != ord("0") else ord("1")
     (command.folder / "kept").write_bytes(content)
     ran = command("validate", "--resume", "kept")
     assert ran.status == 2

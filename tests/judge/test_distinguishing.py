@@ -45,7 +45,7 @@ def reported_of(answer, *, limits=PLAIN, dtypes=("float32",)):
 
 def tolerance_of(number=0):
     run = drawn_run(number)
-    return run.bound.of("output", run.place).error
+    return run.bound.of("output", run.bound_index).error
 
 
 def off_by(tolerances):
@@ -73,7 +73,7 @@ def test_what_is_said_of_an_answer_that_is_off(tolerances, telling):
 def test_half_a_tolerance_of_float64_is_the_error_of_what_is_owed(tolerances, telling):
     def answer(call):
         run = run_of(draw(Recipe(OPERATION, SEEDS, 0, wide)), "float64", {})
-        return {"output": call.right["output"] + tolerances * run.bound.of("output", run.place).error}
+        return {"output": call.right["output"] + tolerances * run.bound.of("output", run.bound_index).error}
 
     wide = replace(PLAIN, dtype="float64")
     assert reported_of(answer, limits=wide, dtypes=("float64",)).telling == telling
@@ -107,7 +107,7 @@ def test_an_exact_0_is_far_from_every_number_and_says_nothing():
     for number in range(100):
         run = drawn_run(number, small)
         expected = run.expected.outputs["output"]
-        if ((expected == 0) & (run.bound.of("output", run.place).error > 0)).any() and (expected != 0).any():
+        if ((expected == 0) & (run.bound.of("output", run.bound_index).error > 0)).any() and (expected != 0).any():
             reported = distinguish(run, trivial_answers=planted(ones_for_zeros)).trivial_answers["planted"]
             assert (reported.telling, reported.ratio) == (ASIDE, 0.0)
             return

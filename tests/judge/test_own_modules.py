@@ -12,7 +12,7 @@ late = set()
 for name, module in loaded.items():
     if not name.startswith("attnspec") or not getattr(module, "__file__", None):
         continue
-    if name == "attnspec.process.confining":
+    if name == "attnspec.process.serving":
         # It runs in the candidate's own process.
         continue
     tree = ast.parse(open(module.__file__).read())

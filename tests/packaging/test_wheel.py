@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from attnspec.base import __version__, files
-from attnspec.targets.where_raised import OUR_PACKAGES
+from attnspec.targets.calling import OUR_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("golden", "spec/operations", "spec/schemas")

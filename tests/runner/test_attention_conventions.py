@@ -208,7 +208,7 @@ class TestAlibiByColumn:
 
 
 class TestMaskedNonfinite:
-    """NaN and infinities in excluded positions: no effect, or what they reach is not graded, and counted."""
+    """NaN and infinities in excluded positions: no effect, or what they touch is not graded, and counted."""
 
     @staticmethod
     def poisoned(name, number=np.nan):
@@ -242,7 +242,7 @@ class TestMaskedNonfinite:
         clean = verdict(attention, given, outputs=outputs, masked_nonfinite="propagates")
         assert (clean.status, clean.ungraded) == ("pass", open_elements)
 
-    def test_what_it_does_not_reach_is_graded(self, verdict):
+    def test_what_it_does_not_touch_is_graded(self, verdict):
         def spoils_its_batch(**arguments):
             returned = self.multiplying(**arguments)
             return {"output": np.where(np.isnan(returned["output"]).any(axis=(1, 2, 3), keepdims=True), np.nan, 1.0)}

@@ -19,7 +19,7 @@ from attnspec.targets import load
 SUITE = load_suite()
 CASES = {case.id: case for case in SUITE.cases.values() if case.changed_argument is not None}
 CHANGED = [(case.operation, case.changed_argument.name, case.id) for case in CASES.values()]
-REACH_NO_FIRST_OUTPUT = {
+MOVE_NO_FIRST_OUTPUT = {
     ("multi_head_attention", "b_key"),
     ("scaled_dot_product_attention", "output_dtype"),
     ("scaled_dot_product_attention_backward", "output"),
@@ -83,7 +83,7 @@ def test_a_memory_may_leave_out_the_bias_of_keys():
 def test_every_argument_that_reaches_the_output_is_changed_by_a_case():
     arguments = {(name, argument) for name, operation in OPERATIONS.items() for argument in operation.arguments}
     changed = collections.Counter((operation, argument) for operation, argument, _ in CHANGED)
-    assert changed.keys() == arguments - REACH_NO_FIRST_OUTPUT
+    assert changed.keys() == arguments - MOVE_NO_FIRST_OUTPUT
     # Up and down, so that a memory of the largest value is found out as well as one of the first.
     assert changed["rotary_frequencies", "sequence_length"] > 1
 
@@ -171,7 +171,7 @@ def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
         inputs["value"][:, :, 0] = np.nan
         inputs["mask"][:, 0] = False
     expected = attnspec_reference.scaled_dot_product_attention(**inputs, **attributes)
-    asked = case._replace(
+    called = case._replace(
         inputs=inputs, attributes=attributes, expected={"all": {"output": expected.output}}, changed_argument=change
     )
     calls, right = [], 3 if kind == "nan" else 2
@@ -182,19 +182,19 @@ def test_what_the_case_does_not_ask_for_is_not_graded_when_it_changes(kind):
         return output if len(calls) <= right else output + 1
 
     holder = SimpleNamespace(scaled_dot_product_attention=attend, dtypes=("float64",))
-    (result,) = run_suite(replace(SUITE, cases={case.id: asked}), load(holder))
+    (result,) = run_suite(replace(SUITE, cases={case.id: called}), load(holder))
     assert len(calls) == right + 1
     assert result.status == "pass", result.verdict.message
 
 
-def test_who_reshapes_what_is_to_be_written_over_is_told_of_it():
+def test_who_reshapes_what_is_to_be_written_over_is_reported_of_it():
     case = next(case for name, argument, case in CHANGED if (name, argument) == ("split_heads", "x"))
-    asked = []
+    called = []
 
     def split(x, num_heads):
         output = attnspec_reference.split_heads(x, num_heads=num_heads)
-        asked.append(x)
-        if len(asked) == 3:
+        called.append(x)
+        if len(called) == 3:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 x.shape = (x.size,)
@@ -202,7 +202,7 @@ def test_who_reshapes_what_is_to_be_written_over_is_told_of_it():
 
     (result,) = validated("split_heads", split, [case], dtypes=("float32",))
     assert (result.status, result.verdict.check) == ("fail", "inputs_unchanged")
-    assert len(asked) == 3
+    assert len(called) == 3
 
 
 def test_what_a_convention_takes_away_is_not_changed():
@@ -224,10 +224,10 @@ def test_what_a_convention_takes_away_is_not_changed():
 def test_a_call_that_returns_nothing_tells_nothing():
     """What is declined, or raises, when an argument changes is no evidence that results are kept."""
     for error in (attnspec.Unsupported("one axis"), RuntimeError("no")):
-        asked = []
+        called = []
 
-        def softmax(x, axis=-1, error=error, asked=asked):
-            asked.append(axis)
+        def softmax(x, axis=-1, error=error, called=called):
+            called.append(axis)
             if axis == -1:
                 raise error
             return attnspec_reference.softmax(x, axis=axis)
@@ -235,7 +235,7 @@ def test_a_call_that_returns_nothing_tells_nothing():
         case = "layout/softmax_columns_by_negative_axis"
         (result,) = validated("softmax", softmax, [case], dtypes=("float64",))
         assert result.status == "pass"
-        assert asked == [-2, -2, -1]
+        assert called == [-2, -2, -1]
 
 
 def test_a_result_in_a_buffer_that_is_used_again_is_not_one_that_was_kept():
@@ -339,7 +339,7 @@ def test_rows_that_are_nan_as_declared_say_nothing_of_what_was_changed():
 
 
 def test_what_a_convention_fixes_is_graded_only_where_the_case_says_it():
-    """A case that alignments do not tell apart may be changed into one that they do: nothing is asked about it."""
+    """A case that alignments do not distinguish may be changed into one that they do: nothing is said about it."""
     case = CASES["memory/changed_key_lengths_window"]
 
     def bottom_right(**arguments):
@@ -347,25 +347,25 @@ def test_what_a_convention_fixes_is_graded_only_where_the_case_says_it():
 
     unstated = {name: value for name, value in case.attributes.items() if name != "causal_alignment"}
     expected = bottom_right(**case.inputs, **unstated)
-    asked = case._replace(attributes=unstated, expected={"all": {"output": expected}})
+    called = case._replace(attributes=unstated, expected={"all": {"output": expected}})
     holder = SimpleNamespace(
         scaled_dot_product_attention=bottom_right,
         dtypes=("float64",),
         conventions={"causal_alignment": "bottom_right"},
     )
-    (result,) = run_suite(replace(SUITE, cases={case.id: asked}), load(holder))
+    (result,) = run_suite(replace(SUITE, cases={case.id: called}), load(holder))
     assert result.status == "pass", result.verdict.message
 
 
-def test_what_is_lacking_is_not_asked_for_when_it_comes_of_a_change():
-    asked = []
+def test_what_is_lacking_is_not_requested_when_it_comes_of_a_change():
+    called = []
 
     def top_left(causal_alignment="top_left", **arguments):
-        asked.append(causal_alignment)
+        called.append(causal_alignment)
         return attnspec_reference.scaled_dot_product_attention(**arguments, causal_alignment="top_left").output
 
     without = ("causal_alignment=bottom_right",)
     case = "memory/changed_alignment_window"
     (result,) = validated("scaled_dot_product_attention", top_left, [case], dtypes=("float64",), without=without)
     assert result.status == "pass", result.verdict.message
-    assert {*asked} == {"top_left"}
+    assert {*called} == {"top_left"}

@@ -76,7 +76,7 @@ def test_a_query_without_keys_is_graded_as_declared(followed, declared):
 
 
 def with_filled_rows(*, query, key, value, mask=None, is_causal=False):
-    """Causality and Boolean masks put the lowest number in the place of a score; a float mask is added as it is."""
+    """Causality and Boolean masks put the lowest number instead of a score; a float mask is added as it is."""
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
     lowest = np.finfo(scores.dtype).min
     if mask is not None:
@@ -203,7 +203,7 @@ def test_checks_of_rank_are_graded_only_where_they_are_declared():
 
 
 def one_way(alignment):
-    """An attention without the argument causal_alignment, which places causal queries one way only."""
+    """An attention without the argument causal_alignment, which aligns causal queries one way only."""
 
     def attend(query, key, value, mask=None, is_causal=False, scale=None):
         return attention(
@@ -318,8 +318,8 @@ def test_declared_overflow_leaves_nothing_open_where_the_dtype_reaches_further()
         (wide,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=(dtype,), conventions=declared).values()
         assert (wide.status in ("pass", "ungraded"), wide.under) == (True, None)
     fused = declared | {"half_precision_grade": "fused"}
-    (held,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",), conventions=fused).values()
-    assert (held.status, held.under) == ("fail", None)
+    (verdict,) = verdicts(scaled_after_storing, RAW_PRODUCTS, dtypes=("float16",), conventions=fused).values()
+    assert (verdict.status, verdict.under) == ("fail", None)
 
 
 @pytest.mark.parametrize(

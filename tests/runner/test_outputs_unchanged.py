@@ -118,8 +118,8 @@ def test_it_passes_where_outputs_need_hold_until_the_next_call_alone(operation, 
     conventions = {declared.format(operation): "until_next_call"}
     adapter = with_buffers(operation, BUFFERS[kind](), conventions=conventions)
     assert set(checks_of(adapter, FEW[operation])) == {None}
-    asked_for = with_buffers(operation, BUFFERS[kind]())
-    assert set(checks_of(asked_for, FEW[operation], conventions=conventions)) == {None}
+    buffered = with_buffers(operation, BUFFERS[kind]())
+    assert set(checks_of(buffered, FEW[operation], conventions=conventions)) == {None}
 
 
 def test_a_declaration_for_another_operation_does_not_help():
@@ -210,7 +210,7 @@ def test_a_call_with_one_argument_changed_is_looked_at():
     assert [(result.case.id, result.verdict.check) for result in report.wrong] == [(case.id, "outputs_unchanged")]
 
 
-def test_wrong_numbers_are_told_before_an_output_that_was_overwritten():
+def test_wrong_numbers_are_reported_before_an_output_that_was_overwritten():
     workspace = OneWorkspace()
 
     def softmax(x, axis=-1):

@@ -20,7 +20,7 @@ SINGLE = "documents/000/single_head"
         {"inputs": {"w_query": {"dtype": "float64", "shape": [1, 1], "data": [[1.0]]}}},
     ],
 )
-def test_parts_that_do_not_fit_are_told_in_a_sentence(change, tmp_path: Path):
+def test_parts_that_do_not_fit_are_reported_in_a_sentence(change, tmp_path: Path):
     case = json.loads((GOLDEN_FOLDER / f"{SINGLE}.json").read_bytes())
     for part, entries in change.items():
         case[part] |= entries

@@ -106,7 +106,7 @@ def test_misbehaviour_costs_its_case_alone(kind):
 
 
 def test_a_list_that_is_edited_costs_its_case_alone():
-    """Each call gets lists of its own, so that an edit does not reach the case, nor the next call."""
+    """Each call gets lists of its own, so that an edit does not change the case, nor the next call."""
     import attnspec_reference
 
     def rotary_frequencies(**arguments):
@@ -124,7 +124,7 @@ def test_a_list_that_is_edited_costs_its_case_alone():
     assert "changed its input 'short_factors' in place" in results[min(edited)].verdict.message
 
 
-def test_a_double_among_singles_is_told_the_usual_cause():
+def test_a_double_among_singles_is_reported_the_usual_cause():
     def softmax(x, axis=-1):
         return right(x, axis) * (np.sqrt(4) / 2)
 
@@ -207,7 +207,7 @@ def test_where_no_element_is_graded_nothing_is_established():
     assert (result.status, result.same_bits) == ("ungraded", False)
 
 
-def test_the_second_pass_is_asked_for_and_held_all_the_same():
+def test_the_second_pass_is_called_and_counted_all_the_same():
     (result,) = results_of(averaging(lambda output: output * np.asarray(np.nan, output.dtype)), LOST).values()
     assert (result.status, result.verdict.check) == ("fail", "repeatable")
 
@@ -230,7 +230,7 @@ class EndsOnce:
         pass
 
 
-def test_a_crash_is_told_where_it_happened_and_what_passed_before_stays_passed():
+def test_a_crash_is_reported_where_it_happened_and_what_passed_before_stays_passed():
     first_pass = results_of(EndsOnce(2), ROWS, SCORES)
     assert [result.status for result in first_pass.values()] == ["pass", "crash"]
     second_pass = results_of(EndsOnce(3), ROWS, SCORES)
@@ -240,27 +240,27 @@ def test_a_crash_is_told_where_it_happened_and_what_passed_before_stays_passed()
 
 
 def test_the_second_pass_runs_in_the_opposite_order():
-    asked = []
+    called = []
 
     def softmax(x, axis=-1):
-        asked.append(x.shape)
+        called.append(x.shape)
         return right(x, axis)
 
     results_of(SimpleNamespace(softmax=softmax), ROWS, SCORES)
-    assert asked == [(3, 4), (3, 3), (3, 3), (3, 4)]
+    assert called == [(3, 4), (3, 3), (3, 3), (3, 4)]
 
 
 def test_the_second_pass_asks_one_dtype_after_the_other():
-    asked = []
+    called = []
 
     def softmax(x, axis=-1):
-        asked.append((x.shape, x.dtype.name))
+        called.append((x.shape, x.dtype.name))
         return right(x, axis)
 
     attnspec.validate(SimpleNamespace(softmax=softmax, dtypes=("float64", "float32")), select=[ROWS, SCORES])
     rows, scores = (3, 4), (3, 3)
-    assert asked[:4] == [(rows, "float64"), (rows, "float32"), (scores, "float64"), (scores, "float32")]
-    assert asked[4:] == [(scores, "float32"), (rows, "float32"), (scores, "float64"), (rows, "float64")]
+    assert called[:4] == [(rows, "float64"), (rows, "float32"), (scores, "float64"), (scores, "float32")]
+    assert called[4:] == [(scores, "float32"), (rows, "float32"), (scores, "float64"), (rows, "float64")]
 
 
 def test_a_workspace_that_each_dtype_makes_anew_is_found_where_it_shows_a_former_call():
@@ -352,16 +352,16 @@ def test_who_accepts_everything_fails_every_refusal():
         assert result.verdict.message == f"accepted what it must refuse: {result.case.rejects.reason}"
 
 
-def test_a_refusal_counts_when_its_twin_passes_even_if_the_twin_was_not_selected():
+def test_a_refusal_counts_when_its_counterpart_passes_even_if_that_was_not_selected():
     results = results_of(attention(reference_attention), NARROW)
     assert list(results) == [NARROW]
     assert results[NARROW].status == "pass"
     assert results[NARROW].verdict.message.startswith("refused: ValueError: ")
-    unselected_twin = results_of(attention(refuse_everything), NARROW)
-    assert unselected_twin[NARROW].status == "unsupported"
+    unselected = results_of(attention(refuse_everything), NARROW)
+    assert unselected[NARROW].status == "unsupported"
 
 
-def test_refusals_alone_conform_only_beside_their_twins():
+def test_refusals_alone_conform_only_beside_their_counterparts():
     assert attnspec.validate(attention(reference_attention), select=NARROW).conforms
     assert not attnspec.validate(attention(refuse_everything), select=NARROW).conforms
 
@@ -403,7 +403,7 @@ def test_cases_without_floats_run_once_whatever_the_dtypes():
         assert len(report.results) == len({result.case.id for result in report.results})
 
 
-def test_dtypes_are_those_that_are_asked_for_else_those_that_are_declared():
+def test_dtypes_are_those_that_are_requested_else_those_that_are_declared():
     def dtypes_run(adapter, dtypes=None):
         report = attnspec.validate(adapter, select=SCORES, dtypes=dtypes)
         return {result.dtype: result.status for result in report.results}

@@ -15,7 +15,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, can_be_missing, settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed
-from attnspec.grading.reference_answers import reference_outputs, reference_refusal
+from attnspec.grading.expectation import reference_outputs, reference_refusal
 from attnspec_draws.generators.drawn import CHANGED, argument_to_change, other_value
 from attnspec_draws.generators.memory import ONE_ARRAY
 from attnspec_draws.generators.random_cases import case_generator_of, random_cases_of

@@ -14,7 +14,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
 from attnspec.runner import in_memory_orders, own_attributes
-from attnspec.runner.law import Law, Measured
+from attnspec.runner.result import Law, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -31,12 +31,12 @@ from study import STUDIES, Study, publish, table, today
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import numpy_dtype
+from attnspec.contract.implementation import Wrapped
 from attnspec.diagnosis import diagnose, suspects
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec.process.opening import open_target
 from attnspec.runner import run_suite
 from attnspec.targets import Outputs
-from attnspec.targets.layers import Wrapped
 from attnspec.targets.target import Target
 from attnspec_authoring.strangers import batch_folder
 from attnspec_probes import measured

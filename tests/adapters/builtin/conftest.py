@@ -1,4 +1,4 @@
-"""What every built-in adapter is tried on: small cases by name, held against the reference."""
+"""What every built-in adapter is tried on: small cases by name, compared with the reference."""
 
 import os
 
@@ -148,7 +148,7 @@ def agrees(ask):
 
 @pytest.fixture(scope="session")
 def declines(ask):
-    """Tell that an adapter says that it cannot do a scenario, and return its words."""
+    """Assert that an adapter says that it cannot do a scenario, and return its words."""
 
     def check(implementation, name, dtype="float32"):
         answer, _ = ask(implementation, name, dtype)
@@ -160,7 +160,7 @@ def declines(ask):
 
 @pytest.fixture(scope="session")
 def spoilt(ask):
-    """Tell which elements of an adapter's output are NaN when one entry of an input is, and which should be."""
+    """Return which elements of an adapter's output are NaN when one entry of an input is, and which should be."""
 
     def check(implementation, name, spoilt_input, index, dtype="float32"):
         inputs, _ = SCENARIOS[name]

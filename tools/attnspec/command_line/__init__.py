@@ -21,7 +21,7 @@ from attnspec.command_line.command_options import table
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.guarding import Guarding
 from attnspec.guard.journal import Journal
-from attnspec.guard.ways import Way, way_of_this_system
+from attnspec.guard.guarded_process import Way, way_of_this_system
 
 __all__ = ["main"]
 

@@ -18,7 +18,7 @@ import click
 from attnspec.base.errors import UsageError
 from attnspec.command_line.guarding import conclusion_elsewhere
 from attnspec.command_line.terminal import stdout_for_a_document
-from attnspec.guard.ways import way_of_this_system
+from attnspec.guard.guarded_process import way_of_this_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attnspec.command_line import main
 from attnspec.guard.ending import die_with, leave
-from attnspec.guard.spawned import shared_journal
+from attnspec.guard.guarded_process import shared_journal
 
 
 def run(journal_path: str, words: list[str]) -> None:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.guard.journal import Journal
-    from attnspec.guard.together import Part
-    from attnspec.guard.ways import Way
+    from attnspec.guard.guarded_process import Part
+    from attnspec.guard.guarded_process import Way
 
 _GUARDED = "attnspec.command_line.guarded"
 
@@ -34,9 +34,9 @@ class Guarding:
 
 def conclusion_elsewhere(guarding: Guarding) -> int | None:
     """Run the command in a process of its own; return its status, or None with `guarding.ended` after an accident."""
-    from attnspec.guard.spawned import Spawned
-    from attnspec.guard.together import Part
-    from attnspec.guard.watching import Watch
+    from attnspec.guard.guarded_process import Spawned
+    from attnspec.guard.guarded_process import Part
+    from attnspec.guard.ending import Watch
 
     with Watch() as watch, Spawned(_GUARDED, guarding.words) as child:
         code = watch.wait_for(child)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from attnspec.reports.report import Report
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Result, Share
-    from attnspec.runner.law import Measured
+    from attnspec.runner.result import Measured
     from attnspec.targets import Declaration
 
 
@@ -160,10 +160,10 @@ class _Run:
 
     def report_of(self, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None) -> Report:
         """Return the report of the results in a journal."""
-        from attnspec.guard.forked import Forked
+        from attnspec.guard.guarded_process import Forked
         from attnspec.guard.journal import Journal
         from attnspec.guard.recovered import results_of
-        from attnspec.guard.watching import Watch
+        from attnspec.guard.ending import Watch
         from attnspec.runner import Share, offered_part, resolved_for
 
         results = results_of(
@@ -207,10 +207,10 @@ def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
 
 def _forked(run: _Run, console: Console) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
-    from attnspec.guard.forked import Forked
+    from attnspec.guard.guarded_process import Forked
     from attnspec.guard.journal import Journal
-    from attnspec.guard.together import Together
-    from attnspec.guard.watching import Watch
+    from attnspec.guard.guarded_process import Together
+    from attnspec.guard.ending import Watch
     from attnspec.runner import Share
 
     jobs = run.options.jobs
@@ -229,9 +229,9 @@ def _forked(run: _Run, console: Console) -> Ended:
 def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
     """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
     from attnspec.guard.task import measure, opened
-    from attnspec.guard.watching import ending_by_exception
+    from attnspec.guard.ending import ending_by_exception
     from attnspec.runner import Kept, Share, beside_counterparts
-    from attnspec.targets.layers import GaveUpError
+    from attnspec.process.opening import GaveUpError
     from attnspec.validation import run_offered
 
     suite, kept = run.suite, run.kept
@@ -279,7 +279,7 @@ def _recovered(run: _Run, ended: Ended) -> Report:
     """Return the report of the recovered results of guarded processes, however they ended."""
     from attnspec.guard.ending import how_it_ended
     from attnspec.guard.recovered import with_crash
-    from attnspec.guard.together import as_one
+    from attnspec.guard.recovered import as_one
 
     reported = as_one([part.reported for part in ended.parts])
     if ended.received is not None or reported.ending == "interrupted":

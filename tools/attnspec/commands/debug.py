@@ -14,7 +14,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import options_of
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import own_dtype
-from attnspec.targets.layers import Wrapped
+from attnspec.contract.implementation import Wrapped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def debug(
 def _show_traceback(error: BaseException, *, post_mortem: bool) -> None:
     from traceback import format_exception
 
-    from attnspec.targets.where_raised import beyond_attnspec, to_the_users_frame
+    from attnspec.targets.calling import beyond_attnspec, to_the_users_frame
 
     beyond = beyond_attnspec(error)
     click.echo(f"\n{''.join(format_exception(type(error), error, beyond))}", nl=False)

@@ -73,8 +73,8 @@ def _replay(transcript: Path, command: str, timeout: float, start_timeout: float
     difference, request = done.difference, done.difference.request
     words = [str(request[field]) for field in ("type", "operation", "dtype") if field in request]
     click.echo(f"The request in line {difference.line} of {transcript} ({' '.join(words)}) is answered differently.")
-    if difference.place:
-        click.echo(f"where  {plain_text(difference.place)}")
+    if difference.path:
+        click.echo(f"where  {plain_text(difference.path)}")
     click.echo(f"then   {plain_text(difference.then)}")
     click.echo(f"now    {plain_text(difference.now)}")
     return 1

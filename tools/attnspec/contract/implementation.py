@@ -149,3 +149,31 @@ def finish(implementation: Implementation) -> None:
     """End an implementation that can say more than an answer, and read all that it still says."""
     if isinstance(implementation, Conversing):
         implementation.finish()
+
+
+class Wrapped:
+    """Wrapper that passes every request on to an implementation; a subclass says what it does otherwise."""
+
+    def __init__(self, implementation: Implementation) -> None:
+        self._implementation = implementation
+
+    @property
+    def declaration(self) -> Declaration:
+        """The implementation's declaration."""
+        return self._implementation.declaration
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request."""
+        return self._implementation.run(request)
+
+    def hear_out(self) -> None:
+        """Look at what has come since the last answer."""
+        hear_out(self._implementation)
+
+    def finish(self) -> None:
+        """Have the implementation end, and hear all that it still says."""
+        finish(self._implementation)
+
+    def close(self) -> None:
+        """Close the implementation."""
+        self._implementation.close()

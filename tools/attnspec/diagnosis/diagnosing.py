@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.runner import Key, Result
-    from attnspec.runner.law import Law
+    from attnspec.runner.result import Law
     from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"

@@ -340,7 +340,7 @@ class Evidence:
     def _tolerance(self, name: str) -> NDArray[Any]:
         run = self.result.run
         assert run.bound is not None
-        return run.bound.of(name, run.place).error
+        return run.bound.of(name, run.bound_index).error
 
     def _left_open(self, name: str) -> NDArray[np.bool_]:
         """Return the elements for which nothing is expected, or a declared convention requires something else."""
@@ -352,7 +352,7 @@ class Evidence:
         run, expected = self.result.run, self._expected
         if run.bound is None or expected is None or self._expected_output(name) is None:
             return None
-        return in_interval(run, expected, name, run.place)
+        return in_interval(run, expected, name, run.bound_index)
 
     @_by_output
     def _open(self, name: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
 
     from attnspec.runner import Result
-    from attnspec.runner.law import Law
+    from attnspec.runner.result import Law
     from attnspec_mistakes import Mistake
 
 _EXAMINED = 16

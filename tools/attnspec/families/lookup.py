@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attnspec.families.record import Family
 
 
+@cache
 def family_of(operation: str) -> Family:
     """Return the family of an operation."""
     return family_called(OPERATIONS[operation].family)

@@ -1,9 +1,7 @@
 """Comparing answers with the expected values: tolerances, conventions, verdicts."""
 
 from attnspec.grading.elements import Compared, InInterval, Worst, compare, in_interval, left_open
-from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Values, expectation
-from attnspec.grading.one_rule import Bounded, bounded
-from attnspec.grading.run import Run
+from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Run, Values, expectation
 from attnspec.grading.verdicts import (
     NOT_GRADED,
     OUTPUTS_UNCHANGED,
@@ -22,7 +20,6 @@ __all__ = [
     "RIGHT",
     "STATUSES",
     "WRONG",
-    "Bounded",
     "Compared",
     "Expectation",
     "InInterval",
@@ -34,7 +31,6 @@ __all__ = [
     "Values",
     "Verdict",
     "Worst",
-    "bounded",
     "compare",
     "expectation",
     "grade",

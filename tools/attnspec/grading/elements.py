@@ -11,10 +11,12 @@ import numpy as np
 from attnspec.contract.dtypes import ANY, LARGEST
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from attnspec.grading.expectation import Values
-    from attnspec.grading.run import Run
+    from attnspec.bounds.tolerance import Elsewhere
+    from attnspec.grading.expectation import Run, Values
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Compared(NamedTuple):
     """One output beside its expected values, element by element, in float64; of a sample (flat indices), these alone.
 
     `shape` is that before thinning. Ratios are error / tolerance, negative for elements that are not graded, unless
-    these leave their interval and are wrong; `top` is the largest ratio, at the index `place`.
+    these leave their interval and are wrong; `top` is the largest ratio, at the index `position`.
     """
 
     name: str
@@ -63,7 +65,7 @@ class Compared(NamedTuple):
     error: NDArray[Any]
     tolerance: NDArray[Any]
     ratios: NDArray[Any]
-    place: int
+    position: int
     top: float
     graded: int
     ungraded: int
@@ -80,29 +82,23 @@ class Compared(NamedTuple):
         ordered = np.sort(self.ratios, axis=None)
         return ordered.item(self.ungraded + self.graded // 2) if self.graded else None
 
-    def element(self, place: int) -> Worst:
+    def element(self, position: int) -> Worst:
         """Return the numbers of one element, by its flat index in the arrays."""
-        whole = place if self.sample is None else self.sample[place]
-        return Worst(
-            output=self.name,
-            index=tuple(map(int, np.unravel_index(whole, self.shape))),
-            expected=self.expected.item(place),
-            got=self.given.item(place),
-            error=self.error.item(place),
-            tolerance=self.tolerance.item(place),
-            ratio=self.ratios.item(place),
-        )
+        whole = position if self.sample is None else self.sample[position]
+        index = tuple(map(int, np.unravel_index(whole, self.shape)))
+        arrays = (self.expected, self.given, self.error, self.tolerance, self.ratios)
+        return Worst(self.name, index, *(array.item(position) for array in arrays))
 
 
-def compare(run: Run, expected: Values, name: str, got: NDArray[Any], place: int) -> Compared:
+def compare(run: Run, expected: Values, name: str, got: NDArray[Any], index: int) -> Compared:
     """Return one output, in the expected shape or thinned to its sample (N,), beside its expected values.
 
-    `place` is the index of the run, or of its fused grade, among those that its tolerances stand for.
+    `index` is the index of the run, or of its fused grade, among those that its tolerances stand for.
     """
     shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
     expected_output: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
-    tolerance, to_interval = run.bound.of(name, place).error, in_interval(run, expected, name, place)
+    tolerance, to_interval = run.bound.of(name, index).error, in_interval(run, expected, name, index)
     if run.operation.by_name[name].exact:
         tolerance = np.zeros(expected_output.shape)
     left_out = either(left_open(run, expected, name), None if to_interval is None else to_interval.elements)
@@ -144,10 +140,10 @@ def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None
     return either(run.bound.unspecified.get(name), expected.ungraded.get(name))
 
 
-def in_interval(run: Run, expected: Values, name: str, place: int) -> InInterval | None:
-    """Return the elements of an output that an interval alone bounds, or None for none; `place` as in `compare`."""
+def in_interval(run: Run, expected: Values, name: str, index: int) -> InInterval | None:
+    """Return the elements of an output that an interval alone bounds, or None for none; `index` as in `compare`."""
     assert run.bound is not None
-    vacuous, tolerance = run.bound.vacuous(name, place), run.bound.of(name, place).error
+    vacuous, tolerance = run.bound.vacuous(name, index), run.bound.of(name, index).error
     # A finite sum has finite terms.
     if not math.isfinite(tolerance.sum()):
         vacuous = either(vacuous, ~np.isfinite(tolerance))
@@ -159,7 +155,7 @@ def in_interval(run: Run, expected: Values, name: str, place: int) -> InInterval
         elements &= ~open_elements
     if not elements.any():
         return None
-    interval = run.bound.interval(name, place)
+    interval = run.bound.interval(name, index)
     ends = (-np.inf, np.inf) if interval is None else interval
     return InInterval(elements, *(np.broadcast_to(end, expected_output.shape) for end in ends))
 
@@ -173,8 +169,8 @@ def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> ND
 
 def _largest(ratios: NDArray[Any]) -> tuple[int, float]:
     """Return index and size of the largest ratio; NaN counts as larger than any number."""
-    place = int(ratios.argmax()) if ratios.size else 0
-    return place, ratios.item(place) if ratios.size else 0.0
+    index = int(ratios.argmax()) if ratios.size else 0
+    return index, ratios.item(index) if ratios.size else 0.0
 
 
 def _is_same(
@@ -194,3 +190,48 @@ def may_be_infinite(expected: NDArray[Any], dtype: str, tolerance: NDArray[Any] 
     """
     size = np.abs(expected)
     return (size > LARGEST[dtype]) | ((size > tolerance) & (size + tolerance > LARGEST[dtype]))
+
+
+_BLOCK = 2**18
+"""Elements that are looked at together."""
+
+
+def thinned(
+    run: Run, expected: Values, got: Mapping[str, NDArray[Any]]
+) -> tuple[dict[str, NDArray[Any]], Worst | None]:
+    """Return the sampled elements of every output (N,), and one elsewhere that no right answer can hold.
+
+    An output of another shape than expected stays as it is, so that its shape can be reported.
+    """
+    left: dict[str, NDArray[Any]] = {}
+    stray: Worst | None = None
+    for name, array in got.items():
+        if name not in expected.thinned:
+            continue
+        if array.shape != expected.thinned[name]:
+            left[name] = array
+            continue
+        left[name] = np.take(array, expected.sample[name])
+        known = None if run.bound is None else run.bound.elsewhere(name, run.bound_index)
+        if known is not None:
+            stray = stray or _stray(name, array, known)
+    return left, stray
+
+
+def _stray(name: str, array: NDArray[Any], known: Elsewhere) -> Worst | None:
+    """Return the first element that is not finite or lies outside of its interval; None where there is none."""
+    shape = array.shape
+    lowest, highest, left_open = (np.broadcast_to(part, shape) for part in known)
+    rows = max(1, _BLOCK // max(shape[-1], 1))
+    for matrix in np.ndindex(shape[:-2]):
+        for start in range(0, shape[-2], rows):
+            part = (*matrix, slice(start, start + rows))
+            given = array[part].astype(np.float64)
+            within = (given >= lowest[part]) & (given <= highest[part]) | left_open[part]
+            if not within.all():
+                row, feature = map(int, np.argwhere(~within)[0])
+                index = (*matrix, start + row, feature)
+                number, low, high = float(given[row, feature]), float(lowest[index]), float(highest[index])
+                nearest = low if number < low else high
+                return Worst(name, index, nearest, number, abs(number - nearest), high - low, np.inf)
+    return None

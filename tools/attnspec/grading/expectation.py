@@ -7,15 +7,14 @@ from the inputs; they are never stored.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from attnspec.cases import attributes_in
 from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, settling
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.contract.conventions import CHOICES, Choices, settling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.cases import Case
+    from attnspec.contract.operation import Operation
     from attnspec.families.record import Family
 
 
@@ -70,12 +70,12 @@ def expectation(
     inputs: Mapping[str, NDArray[Any]],
     bound: Tolerance | None,
     family: Family,
-    place: int = 0,
+    index: int = 0,
 ) -> Expectation:
     """Return the expectation of a run of `case` in `dtype`, under every convention's choice for the operation.
 
     `inputs` are as the run sees them, in float64, bool or int64; `bound` is None where everyone must refuse or
-    properties are graded; `place` is the index of the run among those that the bound stands for.
+    properties are graded; `index` is the index of the run among those that the bound stands for.
     """
     if case.properties is not None:
         return Properties()
@@ -103,7 +103,7 @@ def expectation(
         )
     if bound is None:
         return Values(outputs, sample=case.sample, thinned=case.thinned)
-    expected = family.expected(outputs, conventions, bound, place)
+    expected = family.expected(outputs, conventions, bound, index)
     return Values(expected.outputs, expected.ungraded, ", ".join(expected.under) or None, case.sample, case.thinned)
 
 
@@ -119,3 +119,51 @@ def _nan_reaches_what_is_expected(
 
 def _holds_nan(array: NDArray[Any]) -> bool:
     return array.dtype.kind == "f" and bool(np.isnan(array).any())
+
+
+class Run(NamedTuple):
+    """One (case, dtype), with all that is needed to call and to grade.
+
+    `bound_index` is the index among the runs of the bound, `fused_index` that of the fused grade: None but in half
+    precision that is graded unfused. Conventions are empty where nothing is graded; layout None is the contract's own.
+    """
+
+    case: Case
+    dtype: str
+    operation: Operation
+    family: Family
+    attributes: Mapping[str, Any]
+    expected: Expectation
+    bound: Tolerance | None = None
+    bound_index: int = 0
+    fused_index: int | None = None
+    conventions: Choices = Choices({})
+    layout: str | None = None
+
+    def __repr__(self) -> str:
+        """Return case and dtype on a line; arrays are never printed."""
+        return f"Run({self.case.id}, {self.dtype}: {self.operation.name})"
+
+
+def reference_outputs(
+    operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """Return the outputs of the reference by name, without those that do not exist for these inputs.
+
+    Inputs are in float64 where the outputs are expected of others.
+    """
+    import attnspec_reference
+
+    returned: Any = getattr(attnspec_reference, operation)(**inputs, **attributes)
+    values = cast("tuple[NDArray[Any] | None, ...]", returned if isinstance(returned, tuple) else (returned,))
+    named = zip(OPERATIONS[operation].outputs, values, strict=True)
+    return {name: value for name, value in named if value is not None}
+
+
+def reference_refusal(operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> str | None:
+    """Return why the reference refuses a call; None where it answers it."""
+    try:
+        reference_outputs(operation, inputs, attributes)
+    except ValueError as error:
+        return str(error)
+    return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.grading.run import Run
+    from attnspec.grading.expectation import Run
 
 _LARGEST = LARGEST["float64"]
 """The tolerance of an element that need only be finite."""
@@ -53,13 +53,16 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     expected_output = expected.outputs[name].astype(np.float64)
     tolerance = np.zeros(expected_output.shape)
     if not run.operation.by_name[name].exact:
-        tolerance += run.bound.of(name, run.place).error
+        tolerance += run.bound.of(name, run.bound_index).error
     tolerance[~np.isfinite(expected_output)] = 0.0
-    to_interval = in_interval(run, expected, name, run.place)
+    to_interval = in_interval(run, expected, name, run.bound_index)
     if to_interval is not None:
         widest = np.maximum(expected_output - to_interval.lowest, to_interval.highest - expected_output)
         tolerance = np.where(to_interval.elements, np.fmin(widest, _LARGEST), tolerance)
-    anything = _may_be_infinite(run, expected_output, tolerance) | _also_right(run, name, expected_output)
+    anything = _also_right(run, name, expected_output)
+    if run.dtype not in (ANY, "float64"):
+        # Infinity stands, too, for the numbers that the dtype of the run cannot hold.
+        anything |= np.isfinite(expected_output) & may_be_infinite(expected_output, run.dtype, tolerance)
     open_elements = left_open(run, expected, name)
     if open_elements is not None:
         anything |= open_elements
@@ -71,13 +74,6 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
         anything |= unknown
     tolerance[anything] = np.inf
     return Bounded(expected_output, tolerance)
-
-
-def _may_be_infinite(run: Run, expected: NDArray[Any], tolerance: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the numbers that the dtype of the run cannot hold, for which infinity stands, too."""
-    if run.dtype in (ANY, "float64"):
-        return np.zeros(expected.shape, np.bool_)
-    return np.isfinite(expected) & may_be_infinite(expected, run.dtype, tolerance)
 
 
 def _also_right(run: Run, name: str, expected: NDArray[Any]) -> NDArray[np.bool_]:

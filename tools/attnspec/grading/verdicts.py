@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,9 +20,8 @@ from attnspec.contract.implementation import (
     Raised,
     TimedOut,
 )
-from attnspec.grading.elements import Compared, Worst, compare
+from attnspec.grading.elements import Compared, Worst, compare, thinned
 from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Values
-from attnspec.grading.thinning import thinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.grading.elements import Compared, Worst
-    from attnspec.grading.run import Run
+    from attnspec.grading.expectation import Run
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
 STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")
@@ -116,9 +116,9 @@ def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
     values, stray, changed = answer.values, None, answer.inputs_changed
     if expected.thinned:
         values, stray = thinned(run, expected, values)
-    verdict = _grade_values(run, expected, values, changed, run.place)
+    verdict = _grade_values(run, expected, values, changed, run.bound_index)
     if stray is not None and verdict.status in RIGHT:
-        return _told_stray(verdict, stray)
+        return _with_stray(verdict, stray)
     if run.fused_index is None or verdict.check not in (None, "values"):
         return verdict
     fused = _grade_values(run, expected, values, changed, run.fused_index)
@@ -135,7 +135,7 @@ def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
 
 
 def _grade_values(
-    run: Run, expected: Values, got: Mapping[str, NDArray[Any]], inputs_changed: tuple[str, ...], place: int
+    run: Run, expected: Values, got: Mapping[str, NDArray[Any]], inputs_changed: tuple[str, ...], index: int
 ) -> Verdict:
     names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
     for name in names:
@@ -144,7 +144,7 @@ def _grade_values(
             message = f"{name} has the shape {got[name].shape}; expected {shape}"
             return Verdict("fail", "shape", name, under=expected.under, message=message)
     with np.errstate(all="ignore"):
-        compared = {name: compare(run, expected, name, got[name], place) for name in names}
+        compared = {name: compare(run, expected, name, got[name], index) for name in names}
     steps = [name for name in run.operation.computed_in_order if name in compared]
     wrong = [name for name in steps if compared[name].wrong]
     shared: dict[str, Any] = {
@@ -155,7 +155,7 @@ def _grade_values(
     }
     if wrong:
         output = names[0] if names[0] in wrong else wrong[0]
-        worst = compared[output].element(compared[output].place)
+        worst = compared[output].element(compared[output].position)
         problem = _dtype_problem(run, output, got[output])
         return Verdict(
             "fail",
@@ -180,8 +180,8 @@ def _grade_values(
     graded = [entry for entry in compared.values() if entry.graded]
     if not graded and shared["ungraded"]:
         return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
-    largest = max(graded, key=lambda entry: entry.top, default=None)
-    worst = None if largest is None else largest.element(largest.place)
+    largest = max(graded, key=attrgetter("top"), default=None)
+    worst = None if largest is None else largest.element(largest.position)
     return Verdict("pass", worst=worst, **shared)
 
 
@@ -199,7 +199,7 @@ def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     return f"{name} is {got.dtype}; expected {dtype}{cause}"
 
 
-def _told_stray(verdict: Verdict, stray: Worst) -> Verdict:
+def _with_stray(verdict: Verdict, stray: Worst) -> Verdict:
     """Return the fail of an answer whose sampled elements are right, and another one cannot be."""
     where = f"{stray.output}{list(stray.index)}"
     message = (
@@ -216,10 +216,10 @@ def _extent_of_wrong(compared: Compared) -> str:
 
 
 def _values_sentence(compared: Compared) -> str:
-    worst, to_interval = compared.element(compared.place), compared.in_interval
+    worst, to_interval = compared.element(compared.position), compared.in_interval
     where = f"{worst.output}{list(worst.index)}" if worst.index else worst.output
-    if to_interval is not None and to_interval.elements.flat[compared.place]:
-        lowest, highest = to_interval.lowest.item(compared.place), to_interval.highest.item(compared.place)
+    if to_interval is not None and to_interval.elements.flat[compared.position]:
+        lowest, highest = to_interval.lowest.item(compared.position), to_interval.highest.item(compared.position)
         any_other = f"from {lowest:.9g} to {highest:.9g}" if math.isfinite(highest - lowest) else "that is finite"
         return (
             f"{where} is {worst.got:.9g}; expected {worst.expected:.9g}, "

@@ -1,4 +1,4 @@
-"""End of a guarded process, by itself, and the sentence for it."""
+"""End of a guarded process: by itself, with its parent, or at a request of the user or the system meanwhile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import contextlib
 import os
 import signal
 import sys
-from typing import NoReturn
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from attnspec.base.errors import Terminated
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import FrameType
+
 
 _SECONDS_TO_END = 10
 """Seconds for what the target leaves to be done at the end of its process; the verdict is reached by then."""
@@ -59,3 +68,107 @@ def how_it_ended(code: int) -> str:
     except ValueError:
         name = str(-code)
     return f"ended its process by signal {name}"
+
+
+class Child(Protocol):
+    """A running guarded process."""
+
+    def wait(self) -> int:
+        """Wait for its end; return its exit status, or the negated signal."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once."""
+        ...
+
+
+_QUICKLY = 2.0
+"""Seconds within which a second Ctrl-C means that the first was not enough."""
+
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+class Watch:
+    """Signal handling of a process that only waits, a context manager; `received` is the signal to end, or None.
+
+    Ctrl-C on a terminal reaches the child as well, which may be in a debugger that uses it. A second one soon after, or
+    one that only this process gets, ends the child. So do SIGTERM and SIGHUP.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._child: Child | None = None
+        self._interrupted_at = -_QUICKLY
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Watch:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, *_ENDING):
+                self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Put back the signal handlers of before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def wait_for(self, child: Child) -> int:
+        """Wait for the end of a child; return its exit status, or the negated signal."""
+        self._child = child
+        if self.received is not None:
+            child.kill()
+        try:
+            return child.wait()
+        finally:
+            self._child = None
+
+    def _take(self, number: int, _: FrameType | None) -> None:
+        now = time.monotonic()
+        again = now - self._interrupted_at < _QUICKLY
+        if number == signal.SIGINT:
+            self._interrupted_at = now
+            if _terminal_is_ours() and not again:
+                return
+        self.received = number
+        if self._child is not None:
+            self._child.kill()
+
+
+@contextlib.contextmanager
+def ending_by_exception() -> Generator[None]:
+    """Turn SIGTERM and SIGHUP into `Terminated`, as Ctrl-C is a KeyboardInterrupt, so that open files are closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise Terminated(number)
+
+    # A process that was started with one of them ignored, as by nohup, keeps it ignored.
+    ours = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    before = {number: signal.signal(number, end) for number in ours}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _terminal_is_ours() -> bool:
+    """Return whether this process group is in the foreground of a terminal, whose Ctrl-C then reaches all of it."""
+    if not hasattr(os, "tcgetpgrp"):
+        # A console of Windows signals every process that it has.
+        return True
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attnspec.grading import Run, Verdict
     from attnspec.runner import Key, Occasion, Result
-    from attnspec.runner.law import Law, Measured
+    from attnspec.runner.result import Law, Measured
     from attnspec.targets import Declaration
 
 SIZE = 256 * 1024 * 1024
@@ -48,7 +48,7 @@ _PASSES_AT_ONCE = 24
 Ending = Literal["finished", "refused", "interrupted", "given up"]
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """The last request to the implementation: on behalf of which case and dtype, and why."""
 
     case: str
@@ -72,7 +72,7 @@ class Reported(NamedTuple):
     """
 
     declaration: Declaration | None
-    asked: Asked | None
+    requested: Requested | None
     results: Mapping[Key, Entry]
     ending: Ending | None
     problem: str
@@ -143,10 +143,14 @@ class Journal:
         """Write down the request to the implementation."""
         text = f"{run.case.id} {run.dtype} {occasion}".encode()
         self._slot = 1 - self._slot
-        place = _SLOTS + self._slot * _SLOT
-        self._memory[place : place + len(text)] = text
+        start = _SLOTS + self._slot * _SLOT
+        self._memory[start : start + len(text)] = text
         # Last: a process that ends here still reports the request before.
         _QUESTION.pack_into(self._memory, _SLOTS - _QUESTION.size, 2 * len(text) + self._slot)
+
+    def known(self, run: Run) -> Result | None:
+        """Return the result of a run that an earlier process settled: none, but in a journal that is kept in a file."""
+        del run
 
     def has(self, result: Result) -> None:
         """Write down a result."""
@@ -223,25 +227,25 @@ class Journal:
         _HEAD.pack_into(self._memory, 0, end, self._count)
         self._used = end
 
-    def _asked(self) -> Asked | None:
+    def _requested(self) -> Requested | None:
         (question,) = _QUESTION.unpack_from(self._memory, _SLOTS - _QUESTION.size)
         length, slot = divmod(question, 2)
         if not length:
             return None
-        place = _SLOTS + slot * _SLOT
-        case, dtype, occasion = self._memory[place : place + length].decode().split(" ")
-        return Asked(case, dtype, cast("Occasion", occasion))
+        start = _SLOTS + slot * _SLOT
+        case, dtype, occasion = self._memory[start : start + length].decode().split(" ")
+        return Requested(case, dtype, cast("Occasion", occasion))
 
     def _records(self) -> Generator[tuple[Any, ...]]:
         """Give each record; outputs as the position where they lie."""
         used, _ = _HEAD.unpack_from(self._memory)
-        place = _START
-        while place < used:
-            length, holds_outputs = _RECORD.unpack_from(self._memory, place)
-            place += _RECORD.size
-            span = slice(place, place + length)
+        start = _START
+        while start < used:
+            length, holds_outputs = _RECORD.unpack_from(self._memory, start)
+            start += _RECORD.size
+            span = slice(start, start + length)
             yield ("at", span) if holds_outputs else self._loads(self._memory[span])
-            place += length
+            start += length
 
     def _loads(self, content: bytes) -> Any:
         return pickle.loads(content)
@@ -292,11 +296,11 @@ class Journal:
             return self._loads(self._memory[outputs[of]]) if of in outputs else None
 
         measured = _measured(laws, calls) if laws else None
-        return Reported(declaration, self._asked(), results, ending, problem, got, settled, about, measured)
+        return Reported(declaration, self._requested(), results, ending, problem, got, settled, about, measured)
 
 
 def _measured(laws: Sequence[tuple[Any, ...]], calls: int) -> Measured:
-    from attnspec.runner.law import Law, Measured
+    from attnspec.runner.result import Law, Measured
 
     return Measured(tuple(Law(*fields) for fields in laws), calls)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import mmap
 import pickle
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.guard.journal import SIZE, Journal
@@ -101,8 +101,12 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
     try:
         with path.open("r+b" if path.exists() else "x+b") as file:
             is_new = not file.seek(0, io.SEEK_END)
-            if not is_new:
-                _check(path, file)
+            file.seek(0)
+            # Before anything is written to a file that is something else.
+            if not is_new and not Journal.is_signed(file.read(Journal.SIGNED)):
+                raise UsageError(
+                    f"--resume {path}: the file holds something else. Name a new one, or one that --resume wrote."
+                )
             file.truncate(SIZE)
             journal = KeptJournal(mmap.mmap(file.fileno(), SIZE))
     except OSError as error:
@@ -111,7 +115,10 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
         journal.signs()
         journal.begins(about)
         return journal
-    reported = _read(path, journal)
+    try:
+        reported = journal.read()
+    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError, ImportError, KeyError, TypeError):
+        raise UsageError(f"--resume {path}: the file is damaged. Remove it, and run everything anew.") from None
     for name, now in about.items():
         before = reported.about.get(name, "")
         # Words that were given in one text have no space between them in files of before.
@@ -123,20 +130,6 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
             )
     journal.goes_on(reported)
     return journal
-
-
-def _check(path: Path, file: IO[bytes]) -> None:
-    """Raise `UsageError` for a file that holds something else, before anything is written to it."""
-    file.seek(0)
-    if not Journal.is_signed(file.read(Journal.SIGNED)):
-        raise UsageError(f"--resume {path}: the file holds something else. Name a new one, or one that --resume wrote.")
-
-
-def _read(path: Path, journal: KeptJournal) -> Reported:
-    try:
-        return journal.read()
-    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError, ImportError, KeyError, TypeError):
-        raise UsageError(f"--resume {path}: the file is damaged. Remove it, and run everything anew.") from None
 
 
 class _Careful(pickle.Unpickler):

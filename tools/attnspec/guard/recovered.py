@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.grading import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
 from attnspec.guard.journal import Entry
-from attnspec.runner import OCCASIONS, Result, asked_in_layout, beside_counterparts, not_graded, planned_runs
+from attnspec.runner import OCCASIONS, Result, beside_counterparts, in_layout, not_graded, planned_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from attnspec.cases import Case, Suite
-    from attnspec.grading import Run
-    from attnspec.guard.journal import Asked, Reported
+    from numpy.typing import NDArray
+
+    from attnspec.cases import Suite
+    from attnspec.guard.journal import Ending, Reported, Requested
     from attnspec.runner import Key, Resolved
     from attnspec.targets import Declaration
+
+_NOT_EXPLAINED = "nothing in this run had to be explained"
 
 
 def results_of(
     reported: Reported,
     suite: Suite,
     declaration: Declaration,
-    asked: Sequence[str],
+    dtypes: Sequence[str],
     resolved: Resolved,
 ) -> tuple[Result, ...]:
     """Return the results that a journal holds, in the order of ids and dtypes.
 
-    `asked` are the requested dtypes, `resolved` the choice of every convention for each run.
+    `dtypes` are the requested dtypes, `resolved` the choice of every convention for each run.
     """
     entries = reported.results
     finished = reported.ending == "finished"
@@ -37,10 +40,10 @@ def results_of(
     results: list[Result] = []
     for case in suite.cases.values():
         if prepared:
-            runs = planned_runs(case, asked, declaration, resolved)
+            runs = planned_runs(case, dtypes, declaration, resolved)
         else:
-            named = asked_in_layout(case, declaration.requested_in)
-            runs = [_named(named, dtype) for dtype in case.runs if (case.id, dtype) in entries]
+            named = in_layout(case, declaration.requested_in)
+            runs = [not_graded(named, dtype, _NOT_EXPLAINED) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))
             if entry is not None:
@@ -58,17 +61,32 @@ def with_crash(reported: Reported, code: int) -> Reported:
 
     `code` is the exit status, or the negated signal.
     """
-    if reported.ending is not None or reported.asked is None:
+    if reported.ending is not None or reported.requested is None:
         return reported
-    key = (reported.asked.case, reported.asked.dtype)
-    return reported._replace(results={**reported.results, key: _crash(reported.asked, reported.results, code)})
+    key = (reported.requested.case, reported.requested.dtype)
+    return reported._replace(results={**reported.results, key: _crash(reported.requested, reported.results, code)})
 
 
-def _crash(asked: Asked, entries: Mapping[Key, Entry], ended: int) -> Entry:
-    before = entries.get((asked.case, asked.dtype))
-    message = f"{OCCASIONS[asked.occasion]}it {how_it_ended(ended)}"
+def _crash(requested: Requested, entries: Mapping[Key, Entry], ended: int) -> Entry:
+    before = entries.get((requested.case, requested.dtype))
+    message = f"{OCCASIONS[requested.occasion]}it {how_it_ended(ended)}"
     return Entry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
 
 
-def _named(case: Case, dtype: str) -> Run:
-    return not_graded(case, dtype, "nothing in this run had to be explained")
+def as_one(parts: Sequence[Reported]) -> Reported:
+    """Return the journals of several processes as one.
+
+    The run has ended as one of them did: refused, then interrupted, then by accident, then given up, before finished.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    order: tuple[Ending | None, ...] = ("refused", "interrupted", None, "given up", "finished")
+    last = min(parts, key=lambda reported: order.index(reported.ending))
+    results: dict[Key, Entry] = {}
+    for reported in parts:
+        results |= reported.results
+
+    def got(of: Key) -> Mapping[str, NDArray[Any]] | None:
+        return next(filter(None, (reported.got(of) for reported in parts)), None)
+
+    return last._replace(results=results, got=got)

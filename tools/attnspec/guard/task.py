@@ -10,11 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import AttnspecError
-from attnspec.guard.kept_journal import KeptJournal
-from attnspec.guard.watching import ending_by_exception
-from attnspec.process.opening import open_target
+from attnspec.contract.implementation import Wrapped
+from attnspec.guard.ending import ending_by_exception
+from attnspec.process.opening import GaveUpError, given_up, open_target
 from attnspec.runner import Share
-from attnspec.targets.layers import GaveUpError, Wrapped, patient
 from attnspec.validation import measured_of, run_offered
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
     from attnspec.runner import Result
-    from attnspec.runner.law import Law, Measured
+    from attnspec.runner.result import Law, Measured
     from attnspec.targets import Answer, Implementation, Request
     from attnspec.targets.target import Target
 
@@ -57,7 +56,7 @@ def opened(task: Task) -> Implementation:
 
     Raises AttnspecError if it cannot be loaded or started.
     """
-    guard = (partial(in_one_process, process=os.getpid()), partial(patient, timeouts=task.give_up_after))
+    guard = (partial(in_one_process, process=os.getpid()), partial(given_up, timeouts=task.give_up_after))
     return open_target(task.target, outermost=guard)
 
 
@@ -78,7 +77,7 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
                 fail_fast=task.fail_fast,
                 follower=journal,
                 share=task.share,
-                known=journal.known if isinstance(journal, KeptJournal) else None,
+                known=journal.known,
             )
             journal.ends("finished")
             with suppress(GaveUpError, KeyboardInterrupt):

@@ -12,7 +12,8 @@ from attnspec.base.errors import UsageError
 from attnspec.base.files import replace_file
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
-from attnspec.grading import MustRefuse, NotGraded, Properties, bounded
+from attnspec.grading import MustRefuse, NotGraded, Properties
+from attnspec.grading.one_rule import bounded
 from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
 from attnspec.offline.tensor_files import tensors_to_json, write_npz, write_safetensors
 from attnspec.process.tensors_on_the_wire import word_for
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attnspec.cases import Suite
-    from attnspec.grading import Bounded, Run
+    from attnspec.grading import Run
+    from attnspec.grading.one_rule import Bounded
     from attnspec.offline.manifest import TensorFormat
 
 

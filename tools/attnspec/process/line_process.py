@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
+import sys
 import time
+from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnspec.process.last_words import LastWords
+from attnspec.base.errors import TargetError
 from attnspec.process.pipes import PIECE, pipes_of
-from attnspec.process.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnspec.process.transcript import Transcript
+
 
 _SECONDS_TO_DIE = 2.0
 """Seconds that a process has to be gone after it was killed: those of this user are at once."""
@@ -191,3 +195,113 @@ class LineProcess:
         self._pipes.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_SECONDS_TO_DIE)
+
+
+_KEEP = 'read -r _; kill -s KILL -- "-$1"'
+"""The watchdog's stdin is open for as long as the harness lives: not even a SIGKILL can leave it open."""
+
+
+class Watchdog:
+    """A shell that ends a process group at the end of this process, where there are process groups."""
+
+    def __init__(self, group: int) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        if os.name == "posix":
+            # In a session of its own, so that Ctrl-C and a closed terminal leave it to do its work.
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", _KEEP, "sh", str(group)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def dismiss(self) -> None:
+        """End the shell without its doing anything. May be called more than once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+
+_LINES_KEPT = 40
+_LINES_QUOTED = 4
+_WIDTH_KEPT = 200
+_LONGEST_LINE = 64 * 1024
+"""Bytes after which a line is taken to end, so that one without an end is not collected."""
+
+
+class LastWords:
+    """The last lines of a stream; `show` passes all of it on to the user's stderr as it comes."""
+
+    def __init__(self, *, show: bool) -> None:
+        self._show = show
+        self._lines: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._unfinished = b""
+
+    def hear(self, piece: bytes) -> None:
+        """Take note of what came; b"" is the end."""
+        *lines, self._unfinished = (self._unfinished + piece).split(b"\n")
+        if self._unfinished and (not piece or len(self._unfinished) > _LONGEST_LINE):
+            lines.append(self._unfinished)
+            self._unfinished = b""
+        for line in lines:
+            text = line.decode("utf-8", errors="replace").rstrip()
+            if text:
+                self._lines.append(text[:_WIDTH_KEPT])
+            if self._show:
+                # Where nobody listens any more, the verdict matters all the same.
+                with contextlib.suppress(OSError):
+                    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+    def __str__(self) -> str:
+        """Return the last lines as the rest of a sentence, or nothing if there are none."""
+        lines = [*self._lines.copy(), *filter(None, [self._unfinished[:_WIDTH_KEPT].decode("utf-8", "replace")])]
+        # Indented lines are a stack or an excerpt of source code, in Python and Node.js alike.
+        telling = [line for line in lines if len(line) > 1 and not line[0].isspace()] or lines
+        quoted = "".join(f"\n    {line.strip()}" for line in telling[-_LINES_QUOTED:])
+        return f"; last on its stderr:{quoted}" if quoted else ""
+
+
+LINE_LIMIT = 64 * 1024 * 1024
+"""Longest answer in bytes."""
+
+SECONDS_TO_STOP = 1.0
+"""Seconds that a program may take to end after the message to stop."""
+
+
+def split_command(command: str | Sequence[str]) -> list[str]:
+    """Return the words of a command line; TargetError if it is empty, or a quotation in it does not end."""
+    try:
+        # Backslashes are part of paths on Windows, and quote elsewhere.
+        arguments = shlex.split(command, posix=os.name == "posix") if isinstance(command, str) else [*command]
+    except ValueError as problem:
+        raise TargetError(f"The command {command!r} cannot be read: {problem}.") from None
+    if not arguments:
+        raise TargetError('The command is empty; give one such as "node attention.mjs".')
+    return arguments
+
+
+def launch(
+    arguments: Sequence[str],
+    called: str,
+    *,
+    line_limit: int = LINE_LIMIT,
+    show_stderr: bool = False,
+    transcript: Transcript | None = None,
+) -> LineProcess:
+    """Start a program without a shell, as a :class:`~.line_process.LineProcess`; TargetError if that fails."""
+    program = arguments[0]
+    try:
+        return LineProcess(arguments, line_limit=line_limit, show_stderr=show_stderr, transcript=transcript)
+    except FileNotFoundError:
+        if Path(program).name == program:
+            problem = f"{program} is not installed or not on PATH"
+        elif Path(program).exists():
+            problem = f"{program} names an interpreter in its first line that is not installed"
+        else:
+            problem = f"there is no program {program}"
+    except PermissionError:
+        problem = f"{program} is not executable"
+    except (OSError, ValueError) as error:
+        problem = f"{program} cannot be started ({error})"
+    raise TargetError(f"The command {called!r} cannot be run: {problem}.")

@@ -62,7 +62,7 @@ _LONG_DATA = 2**16
 
 _BEFORE_DATA = '"data":"'
 
-_PLACE = '"data":null'
+_WITHOUT_DATA = '"data":null'
 """Stands for it meanwhile: no tensor has it, and no text can, for its quotation marks would be escaped."""
 
 LONGEST_TEXT = 64 * 1024
@@ -103,7 +103,7 @@ def write_message(message: Message) -> bytes:
     """Write one message as one line."""
     apart: list[str] = []
     short = {field: _set_apart(value, apart) if field in _TENSORS else value for field, value in message.items()}
-    first, *others = _ENCODER.encode(short).split(_PLACE)
+    first, *others = _ENCODER.encode(short).split(_WITHOUT_DATA)
     pieces = [first]
     for data, after in zip(apart, others, strict=True):
         pieces += (_BEFORE_DATA, data, '"', after)
@@ -113,13 +113,13 @@ def write_message(message: Message) -> bytes:
 
 def _set_apart(tensors: Mapping[str, Any], apart: list[str]) -> dict[str, Any]:
     """Return tensors whose long base64 is put apart, with a placeholder in each."""
-    places = dict(tensors)
+    short = dict(tensors)
     for name, tensor in tensors.items():
         data = tensor["data"]
         if isinstance(data, str) and len(data) > _LONG_DATA:
             apart.append(data)
-            places[name] = {**tensor, "data": None}
-    return places
+            short[name] = {**tensor, "data": None}
+    return short
 
 
 def read_message(line: bytes) -> Message:

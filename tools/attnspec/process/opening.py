@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.targets.layers import lacking
+from attnspec.base.extensions import BUILT_IN
+from attnspec.contract import capabilities
+from attnspec.contract.implementation import TimedOut, Wrapped
 from attnspec.targets.loading import loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from attnspec.contract.implementation import Implementation
+    from attnspec.contract.implementation import Answer, Declaration, Implementation, Request
     from attnspec.targets.target import Target
 
     Layer = Callable[[Implementation, Target], Implementation]
     """Puts a wrapper around an implementation; returns it as it is where the target needs none."""
+
+TIMEOUTS_IN_A_ROW = 3
+"""After so many the rest is not run, where the user does not say."""
+
+_UNDECLARED = ("float64",)
+"""The dtypes of an implementation that declares none."""
+
+
+class GaveUpError(Exception):
+    """The implementation is not called any more, because it timed out too often in a row."""
 
 
 def open_target(target: Target, *, nearest: Sequence[Layer] = (), outermost: Sequence[Layer] = ()) -> Implementation:
@@ -22,7 +35,13 @@ def open_target(target: Target, *, nearest: Sequence[Layer] = (), outermost: Seq
 
     Raises AttnspecError if it cannot be loaded or started, or a layer finds that it cannot be called so.
     """
-    return behind_layers(_reached(target), target, nearest=nearest, outermost=outermost)
+    if target.command is None and not target.isolate and target.timeout is None:
+        implementation: Implementation = loaded(target)
+    else:
+        from attnspec.process.process import ProcessImplementation, isolated
+
+        implementation = isolated(target) if target.command is None else ProcessImplementation(target.command, target)
+    return behind_layers(implementation, target, nearest=nearest, outermost=outermost)
 
 
 def behind_layers(
@@ -52,10 +71,59 @@ def in_layout(implementation: Implementation, target: Target) -> Implementation:
     return laid_out(implementation, layout)
 
 
-def _reached(target: Target) -> Implementation:
-    """Load a target here, or start it."""
-    if target.command is None and not target.isolate and target.timeout is None:
-        return loaded(target)
-    from attnspec.process.process import ProcessImplementation, isolated
+class Declaring(Wrapped):
+    """An implementation with another declaration than its own."""
 
-    return isolated(target) if target.command is None else ProcessImplementation(target.command, target)
+    def __init__(self, implementation: Implementation, declaration: Declaration) -> None:
+        super().__init__(implementation)
+        self._declaration = declaration
+
+    @property
+    def declaration(self) -> Declaration:
+        """The declaration that counts."""
+        return self._declaration
+
+
+def lacking(implementation: Implementation, target: Target) -> Implementation:
+    """Declare the capabilities that the user says are lacking, beside those declared; UsageError if unknown."""
+    if not target.without:
+        return implementation
+    capabilities.check(target.without, said_by="The command")
+    declared = implementation.declaration
+    together = tuple(dict.fromkeys((*declared.without, *target.without)))
+    return Declaring(implementation, replace(declared, without=together))
+
+
+def without_own_choices(implementation: Implementation, target: Target, dtypes: Collection[str]) -> Implementation:
+    """Give an implementation no conventions of its own choice, and call it in some dtypes alone.
+
+    The built-in ones keep their conventions, for it is known what they do; anything else could declare its own results
+    right. An implementation that declares no dtypes is called in all of these.
+    """
+    declared = implementation.declaration
+    offered = tuple(dtypes) if declared.dtypes == _UNDECLARED else declared.dtypes
+    conventions: Mapping[str, str] = declared.conventions if target.python in BUILT_IN else {}
+    kept = tuple(dtype for dtype in offered if dtype in dtypes)
+    return Declaring(implementation, replace(declared, conventions=conventions, dtypes=kept))
+
+
+class Timeouts(Wrapped):
+    """An implementation, in a process that can be timed, that is given up after `timeouts` timeouts in a row."""
+
+    def __init__(self, implementation: Implementation, timeouts: int) -> None:
+        super().__init__(implementation)
+        self._timeouts = timeouts
+        self._in_a_row = 0
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request; GaveUpError if the last ones all timed out."""
+        if self._in_a_row >= self._timeouts:
+            raise GaveUpError
+        answer = self._implementation.run(request)
+        self._in_a_row = self._in_a_row + 1 if isinstance(answer, TimedOut) else 0
+        return answer
+
+
+def given_up(implementation: Implementation, target: Target, timeouts: int | None) -> Implementation:
+    """Give an implementation up after timeouts in a row; one that runs in this process cannot be timed."""
+    return implementation if target.is_imported else Timeouts(implementation, timeouts or TIMEOUTS_IN_A_ROW)

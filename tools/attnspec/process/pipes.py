@@ -12,7 +12,7 @@ import queue
 import select
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
@@ -23,35 +23,6 @@ PIECE = 64 * 1024
 
 _DRAINED_AT_MOST = 16 * PIECE
 """Bytes of stderr that are still read of a process that is gone; children of its may write without end."""
-
-
-class Pipes(Protocol):
-    """The three pipes of a child process."""
-
-    def send(self, data: bytes) -> None:
-        """Write to its stdin. Returns at once; bytes that the pipe does not take are written while waiting."""
-        ...
-
-    def hang_up(self) -> None:
-        """Close its stdin, once everything is written."""
-        ...
-
-    def wait(self, seconds: float) -> bytes | None:
-        """Wait for something on its stdout: b"" at its end, None if nothing came in time."""
-        ...
-
-    def drain(self) -> None:
-        """Read what is still to be had of its stderr, once it is gone."""
-        ...
-
-    def close(self) -> None:
-        """Close all three, once it is gone."""
-        ...
-
-
-def pipes_of(process: subprocess.Popen[bytes], on_stderr: Callable[[bytes], None]) -> Pipes:
-    """Return the pipes of a process started with all three, unbuffered; `on_stderr` gets its stderr in pieces."""
-    return PolledPipes(process, on_stderr) if os.name == "posix" else ThreadedPipes(process, on_stderr)
 
 
 def _streams(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
@@ -77,7 +48,7 @@ class PolledPipes:
         self._poll.register(self._stderr, select.POLLIN)
 
     def send(self, data: bytes) -> None:
-        """Write to its stdin."""
+        """Write to its stdin. Returns at once; bytes that the pipe does not take are written while waiting."""
         self._outgoing = memoryview(bytes(self._outgoing) + data if self._outgoing else data)
         self._write()
         if self._outgoing:
@@ -102,7 +73,7 @@ class PolledPipes:
             self._streams[0].close()
 
     def wait(self, seconds: float) -> bytes | None:
-        """Wait for something on its stdout."""
+        """Wait for something on its stdout: b"" at its end, None if nothing came in time."""
         deadline = time.monotonic() + seconds
         while True:
             events = dict(self._poll.poll(max(0.0, 1000 * (deadline - time.monotonic()))))
@@ -128,7 +99,7 @@ class PolledPipes:
         return len(piece)
 
     def drain(self) -> None:
-        """Read what is still to be had of its stderr."""
+        """Read what is still to be had of its stderr, once it is gone."""
         waiting = select.poll()
         waiting.register(self._stderr, select.POLLIN)
         read = 0
@@ -136,7 +107,7 @@ class PolledPipes:
             read += count
 
     def close(self) -> None:
-        """Close all three."""
+        """Close all three, once it is gone."""
         for stream in self._streams:
             stream.close()
 
@@ -205,3 +176,12 @@ class ThreadedPipes:
             self.wait(0.01)
         self._writer.join(timeout=1)
         self._drainer.join(timeout=1)
+
+
+Pipes = PolledPipes | ThreadedPipes
+"""The three pipes of a child process."""
+
+
+def pipes_of(process: subprocess.Popen[bytes], on_stderr: Callable[[bytes], None]) -> Pipes:
+    """Return the pipes of a process started with all three, unbuffered; `on_stderr` gets its stderr in pieces."""
+    return PolledPipes(process, on_stderr) if os.name == "posix" else ThreadedPipes(process, on_stderr)

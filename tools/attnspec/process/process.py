@@ -12,10 +12,17 @@ import time
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import AttnspecError, ProtocolError
-from attnspec.contract import conventions
+from attnspec.contract import capabilities, conventions
 from attnspec.contract.implementation import Crashed, Declined, Malformed, TimedOut
-from attnspec.process.launching import LINE_LIMIT, SECONDS_TO_STOP, launch, split_command
-from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.line_process import (
+    LINE_LIMIT,
+    SECONDS_TO_STOP,
+    LineTooLongError,
+    NoLineError,
+    ProcessEndedError,
+    launch,
+    split_command,
+)
 from attnspec.process.messages import (
     STOP,
     Message,
@@ -105,27 +112,22 @@ class ProcessImplementation:
             line = process.receive(time.monotonic() + self._start_timeout)
             started = read_started(read_message(line), self._adapter)
             conventions.check(started.declaration.conventions, said_by=self._adapter)
-            conventions.check_capabilities(started.declaration.without, said_by=self._adapter)
-        except StartRefusedError as refusal:
+            capabilities.check(started.declaration.without, said_by=self._adapter)
+        except BaseException as error:
             process.kill()
-            raise ProtocolError(f"The command {self._adapter!r} cannot start: {refusal}") from None
-        except WireError as problem:
-            process.kill()
-            raise ProtocolError(f"The command {self._adapter!r} does not follow the protocol: {problem}") from None
-        except NoLineError as words:
-            process.kill()
-            raise ProtocolError(
-                f"The command {self._adapter!r} did not answer the start request "
-                f"within {self._start_timeout:g} seconds; --start-timeout gives it longer{words}"
-            ) from None
-        except (ProcessEndedError, LineTooLongError) as problem:
-            process.kill()
-            raise ProtocolError(
-                f"The command {self._adapter!r} did not answer the start request: it {problem}"
-            ) from None
-        except BaseException:
-            process.kill()
-            raise
+            match error:
+                case StartRefusedError():
+                    problem = f"cannot start: {error}"
+                case WireError():
+                    problem = f"does not follow the protocol: {error}"
+                case NoLineError():
+                    longer = f"{self._start_timeout:g} seconds; --start-timeout gives it longer{error}"
+                    problem = f"did not answer the start request within {longer}"
+                case ProcessEndedError() | LineTooLongError():
+                    problem = f"did not answer the start request: it {error}"
+                case _:
+                    raise
+            raise ProtocolError(f"The command {self._adapter!r} {problem}") from None
         self._process = process
         self._answered = None
         return started
@@ -133,8 +135,8 @@ class ProcessImplementation:
     def run(self, request: Request) -> Answer:
         """Answer one request; a fault of the program is an answer and never raises.
 
-        After a crash, a time-out, a line that is no message, a seq that was not asked or an oversized line the two are
-        out of step, so that the program is ended, and started again before the next request.
+        After a crash, a time-out, a line that is no message, a seq that was not requested or an oversized line the two
+        are out of step, so that the program is ended, and started again before the next request.
         """
         if request.operation not in self.declaration.operations:
             return Declined(f"{self.declaration.name} does not offer {request.operation}")
@@ -154,19 +156,23 @@ class ProcessImplementation:
         self._seq += 1
         try:
             message = self._ask(self._process, request)
-        except NoLineError as words:
-            answer = TimedOut(f"the process gave no answer within {self._timeout:g} seconds{words}")
-        except ProcessEndedError as problem:
-            answer = Crashed(f"the process {problem}")
-        except LineTooLongError as problem:
-            answer = Malformed(f"the process {problem}")
+        except (NoLineError, ProcessEndedError, LineTooLongError, WireError) as error:
+            self._end()
+            match error:
+                case NoLineError():
+                    return TimedOut(f"the process gave no answer within {self._timeout:g} seconds{error}")
+                case ProcessEndedError():
+                    return Crashed(f"the process {error}")
+                case LineTooLongError():
+                    return Malformed(f"the process {error}")
+                case WireError():
+                    return Malformed(str(error))
+        self._answered = request
+        try:
+            return read_answer(message, request, self._started.encoding)
         except WireError as problem:
-            answer = Malformed(str(problem))
-        else:
-            self._answered = request
-            return self._read(message, request)
-        self._end()
-        return answer
+            # It answered this very request, so that the two are still in step.
+            return Malformed(str(problem))
 
     def _ask(self, process: LineProcess, request: Request) -> Message:
         """Send a request, and return the message with its seq."""
@@ -180,7 +186,7 @@ class ProcessImplementation:
             if self._answered is None or not has_earlier_seq(message, self._seq):
                 check_seq(message, self._seq)
                 return message
-            _tell_surplus(self._answered, line)
+            _report_surplus(self._answered, line)
 
     def _look_back(self, process: LineProcess) -> str | None:
         """Find what came since the last answer; return a sentence about it where there was no answer yet."""
@@ -190,7 +196,7 @@ class ProcessImplementation:
         if self._answered is None:
             self._end()
             return _surplus("its answer to start", unread)
-        _tell_surplus(self._answered, unread)
+        _report_surplus(self._answered, unread)
         if not unread.endswith(b"\n") or len(unread) > PIECE:
             # Nobody knows where the next answer would begin.
             self._end()
@@ -200,13 +206,6 @@ class ProcessImplementation:
         """Look at what has come since the last answer, and report it to the request that it follows."""
         if self._process is not None and self._answered is not None:
             self._look_back(self._process)
-
-    def _read(self, message: Message, request: Request) -> Answer:
-        try:
-            return read_answer(message, request, self._started.encoding)
-        except WireError as problem:
-            # It answered this very request, so that the two are still in step.
-            return Malformed(str(problem))
 
     def _restart(self) -> str | None:
         """Start the program again; give the reason if that fails."""
@@ -233,7 +232,7 @@ class ProcessImplementation:
             process, self._process = self._process, None
             said = process.stop(write_message(STOP), SECONDS_TO_STOP)
             if said and self._answered is not None:
-                _tell_surplus(self._answered, said)
+                _report_surplus(self._answered, said)
 
     def close(self) -> None:
         """End the program. May be called more than once."""
@@ -266,11 +265,11 @@ def isolated(
 def _surplus(after: str, said: bytes) -> str:
     words = quoted(said[:_QUOTED_OF_SURPLUS].decode("utf-8", errors="replace"), _QUOTED_OF_SURPLUS)
     return (
-        f"after {after}, the process wrote {words} on its stdout, though nothing was asked; "
+        f"after {after}, the process wrote {words} on its stdout, though nothing was requested; "
         "stdout is for answers, print anything else to stderr"
     )
 
 
-def _tell_surplus(request: Request, said: bytes) -> None:
+def _report_surplus(request: Request, said: bytes) -> None:
     if request.on_surplus is not None:
         request.on_surplus(_surplus("its answer", said))

@@ -12,8 +12,14 @@ import numpy as np
 from attnspec.cases import attributes_in, load_suite
 from attnspec.contract.dtypes import ANY, is_float, to_run_dtype
 from attnspec.contract.implementation import Request
-from attnspec.process.launching import SECONDS_TO_STOP, launch, split_command
-from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.line_process import (
+    SECONDS_TO_STOP,
+    LineTooLongError,
+    NoLineError,
+    ProcessEndedError,
+    launch,
+    split_command,
+)
 from attnspec.process.messages import (
     STOP,
     VERSIONS,
@@ -77,7 +83,7 @@ def protocol_checks_of(command: str, *, timeout: float, start_timeout: float) ->
     """
     talk = _Talk(command, timeout, start_timeout)
     try:
-        first = _tried("answers start, of whose versions it knows one", talk, _starts)
+        first = _tried("answers start, of whose versions it knows one", talk, _Talk.start)
         yield first
         if first.fault is None:
             for name, protocol_check in _PROTOCOL_CHECKS.items():
@@ -86,7 +92,7 @@ def protocol_checks_of(command: str, *, timeout: float, start_timeout: float) ->
         talk.kill()
 
 
-def _tried(name: str, talk: _Talk, protocol_check: Callable[[_Talk], None]) -> ProtocolCheck:
+def _tried(name: str, talk: _Talk, protocol_check: Callable[[_Talk], object]) -> ProtocolCheck:
     try:
         protocol_check(talk)
     except _FaultError as fault:
@@ -124,7 +130,7 @@ class _Talk:
         started = self.started or self.start()
         requests = _small_requests(started.declaration.operations, started.declaration.dtypes)
         if not requests:
-            raise _FaultError("it declares dtypes in which none of its operations is ever asked for")
+            raise _FaultError("it declares dtypes in which none of its operations is ever requested")
         return next((request for request in requests if self.ask(request)["type"] == "outputs"), requests[0])
 
     def ask(self, request: Request, *, in_reverse: bool = False, **more: Any) -> Message:
@@ -190,7 +196,7 @@ class _Talk:
 
 @cache
 def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[Request, ...]:
-    """Return the smallest requests that a program with these operations and dtypes is ever asked for."""
+    """Return the smallest requests that a program with these operations and dtypes is ever requested to answer."""
     fitting = [
         (case, dtype)
         for case in load_suite().cases.values()
@@ -229,35 +235,12 @@ def _shown(said: bytes) -> str:
     return quoted(said[:400].decode("utf-8", errors="replace"), 100)
 
 
-def _starts(talk: _Talk) -> None:
-    talk.start()
-
-
-def _answers(talk: _Talk) -> None:
-    talk.ask(talk.request)
-
-
-def _echoes_a_large_seq(talk: _Talk) -> None:
-    talk.ask(talk.request, seq=_LARGE_SEQ)
-
-
-def _ignores_unknown_fields(talk: _Talk) -> None:
-    _same_kind(talk, "with a field that it does not know", **_HINT)
-
-
-def _reads_a_long_line(talk: _Talk) -> None:
-    _same_kind(talk, f"in a line of {len(_LARGE_FIELD)} bytes", hint=_LARGE_FIELD)
-
-
 def _same_kind(talk: _Talk, how: str, **more: Any) -> None:
+    """Fail a program whose answer is of another kind when the request has one more field."""
     request = talk.request
     plainly, now = (talk.ask(request, **fields)["type"] for fields in ({}, more))
     if now != plainly:
         raise _FaultError(f"it answers a request by {quoted(plainly)}, but the same request {how} by {quoted(now)}")
-
-
-def _reads_any_order(talk: _Talk) -> None:
-    talk.ask(talk.request, in_reverse=True)
 
 
 def _answers_an_unknown_operation(talk: _Talk) -> None:
@@ -268,37 +251,24 @@ def _answers_an_unknown_operation(talk: _Talk) -> None:
         )
 
 
-def _reads_empty_tensors(talk: _Talk) -> None:
-    _with_inputs(talk, lambda array: array[:0] if array.ndim else array.reshape(1)[:0])
-
-
-def _reads_tensors_without_axes(talk: _Talk) -> None:
-    _with_inputs(talk, lambda array: np.ones((), array.dtype))
-
-
-def _reads_words_for_numbers(talk: _Talk) -> None:
-    def with_words(array: NDArray[Any]) -> NDArray[Any]:
-        words = np.array([np.inf, -np.inf, np.nan])
-        return np.resize(words, array.shape).astype(array.dtype) if is_float(array.dtype) else array
-
-    _with_inputs(talk, with_words)
-
-
 def _with_inputs(talk: _Talk, change: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
     request = talk.request
     talk.ask(request._replace(inputs={name: change(array) for name, array in request.inputs.items()}))
 
 
-def _ends_at_stop(talk: _Talk) -> None:
-    if not talk.stop(says_so=True):
-        raise _FaultError(f"it was still there {SECONDS_TO_STOP:g} second after stop, and had to be killed")
+def _without_elements(array: NDArray[Any]) -> NDArray[Any]:
+    return array[:0] if array.ndim else array.reshape(1)[:0]
 
 
-def _ends_with_stdin(talk: _Talk) -> None:
-    if not talk.stop(says_so=False):
-        raise _FaultError(
-            f"it was still there {SECONDS_TO_STOP:g} second after the end of its stdin, and had to be killed"
-        )
+def _not_finite(array: NDArray[Any]) -> NDArray[Any]:
+    words = np.array([np.inf, -np.inf, np.nan])
+    return np.resize(words, array.shape).astype(array.dtype) if is_float(array.dtype) else array
+
+
+def _ends(talk: _Talk, *, says_so: bool) -> None:
+    if not talk.stop(says_so=says_so):
+        when = "stop" if says_so else "the end of its stdin"
+        raise _FaultError(f"it was still there {SECONDS_TO_STOP:g} second after {when}, and had to be killed")
 
 
 def _starts_again(talk: _Talk) -> None:
@@ -308,18 +278,22 @@ def _starts_again(talk: _Talk) -> None:
     talk.ask(talk.request)
 
 
-_PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], None]] = {
-    "answers a request, and says nothing more": _answers,
-    "echoes a large seq": _echoes_a_large_seq,
-    "ignores a field that it does not know": _ignores_unknown_fields,
-    "reads the fields in any order": _reads_any_order,
-    "reads a line of a million bytes": _reads_a_long_line,
+_PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], object]] = {
+    "answers a request, and says nothing more": lambda talk: talk.ask(talk.request),
+    "echoes a large seq": lambda talk: talk.ask(talk.request, seq=_LARGE_SEQ),
+    "ignores a field that it does not know": lambda talk: _same_kind(
+        talk, "with a field that it does not know", **_HINT
+    ),
+    "reads the fields in any order": lambda talk: talk.ask(talk.request, in_reverse=True),
+    "reads a line of a million bytes": lambda talk: _same_kind(
+        talk, f"in a line of {len(_LARGE_FIELD)} bytes", hint=_LARGE_FIELD
+    ),
     "answers an operation that it does not know": _answers_an_unknown_operation,
-    "reads tensors without elements": _reads_empty_tensors,
-    "reads tensors without axes": _reads_tensors_without_axes,
-    "reads infinities and not-a-numbers": _reads_words_for_numbers,
-    "ends at stop": _ends_at_stop,
-    "ends at the end of its stdin": _ends_with_stdin,
+    "reads tensors without elements": lambda talk: _with_inputs(talk, _without_elements),
+    "reads tensors without axes": lambda talk: _with_inputs(talk, lambda array: np.ones((), array.dtype)),
+    "reads infinities and not-a-numbers": lambda talk: _with_inputs(talk, _not_finite),
+    "ends at stop": lambda talk: _ends(talk, says_so=True),
+    "ends at the end of its stdin": lambda talk: _ends(talk, says_so=False),
     "starts again, and declares the same": _starts_again,
 }
 """Names of the checks, each for a program that passes, and the functions that try it."""

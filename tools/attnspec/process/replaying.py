@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.errors import UsageError
-from attnspec.process.launching import SECONDS_TO_STOP, launch, split_command
-from attnspec.process.line_process import LineTooLongError, NoLineError, ProcessEndedError
+from attnspec.process.line_process import (
+    SECONDS_TO_STOP,
+    LineTooLongError,
+    NoLineError,
+    ProcessEndedError,
+    launch,
+    split_command,
+)
 from attnspec.process.messages import STOP, read_message, write_message
 from attnspec.process.tensors_on_the_wire import WireError, as_list, as_object, quoted
 from attnspec.process.transcript import read_transcript
@@ -26,12 +32,12 @@ _NOTHING = object()
 class Difference(NamedTuple):
     """The first position where two answers differ; `line` is the transcript's line with the request.
 
-    `place` is such as ``outputs.output.data[0][1]``, empty for the whole answer; `then` and `now` are quoted and cut.
+    `path` is such as ``outputs.output.data[0][1]``, empty for the whole answer; `then` and `now` are quoted and cut.
     """
 
     line: int
     request: dict[str, Any]
-    place: str
+    path: str
     then: str
     now: str
 
@@ -85,21 +91,21 @@ def replay(path: Path, command: str, *, timeout: float, start_timeout: float) ->
 
 def _exchanges(path: Path) -> Iterator[_Exchange]:
     """Return each request with the first line that followed it; None where none did."""
-    asked: tuple[int, dict[str, Any]] | None = None
+    pending: tuple[int, dict[str, Any]] | None = None
     for number, said in enumerate(read_transcript(path), 1):
         request = as_object(said.message)
         if said.speaker == "program":
-            if asked is not None:
-                yield _Exchange(*asked, said.message)
-                asked = None
+            if pending is not None:
+                yield _Exchange(*pending, said.message)
+                pending = None
             continue
         if request is None or request.get("type") not in ("start", "run", "stop"):
             raise UsageError(f"Line {number} of {str(path)!r} is no request: {quoted(said.message)}.")
-        if asked is not None:
-            yield _Exchange(*asked, None)
-        asked = (number, request)
-    if asked is not None:
-        yield _Exchange(*asked, None)
+        if pending is not None:
+            yield _Exchange(*pending, None)
+        pending = (number, request)
+    if pending is not None:
+        yield _Exchange(*pending, None)
 
 
 def _answer(process: LineProcess, request: dict[str, Any], seconds: float) -> object:
@@ -121,10 +127,10 @@ def _difference(exchange: _Exchange, now: object) -> Difference | None:
         then, now = _what_requests_depend_on(then), _what_requests_depend_on(now)
     if as_object(then) is None and as_object(now) is None:
         return None  # neither gave an answer, however each of them failed to
-    place, before, after = next(_differing("", then, now), ("", _NOTHING, _NOTHING))
+    path, before, after = next(_differing("", then, now), ("", _NOTHING, _NOTHING))
     if before is after:
         return None
-    return Difference(exchange.line, exchange.request, place, _quoted(before), _quoted(after))
+    return Difference(exchange.line, exchange.request, path, _quoted(before), _quoted(after))
 
 
 def _what_requests_depend_on(answer: object) -> object:
@@ -134,19 +140,19 @@ def _what_requests_depend_on(answer: object) -> object:
     return {"type": started.get("type"), "encoding": started.get("encoding", "list")}
 
 
-def _differing(place: str, then: object, now: object) -> Iterator[tuple[str, object, object]]:
+def _differing(path: str, then: object, now: object) -> Iterator[tuple[str, object, object]]:
     """Return each position where two JSON values differ, with both values; numbers are compared, not their spelling."""
     fields, fields_now, items, items_now = as_object(then), as_object(now), as_list(then), as_list(now)
     if fields is not None and fields_now is not None:
         for name in {**fields, **fields_now}:
-            inside = f"{place}.{name}" if place else name
+            inside = f"{path}.{name}" if path else name
             yield from _differing(inside, fields.get(name, _NOTHING), fields_now.get(name, _NOTHING))
     elif items is not None and items_now is not None:
         for index in range(max(len(items), len(items_now))):
             before, after = (some[index] if index < len(some) else _NOTHING for some in (items, items_now))
-            yield from _differing(f"{place}[{index}]", before, after)
+            yield from _differing(f"{path}[{index}]", before, after)
     elif then != now or isinstance(then, bool) != isinstance(now, bool):
-        yield place, then, now
+        yield path, then, now
 
 
 def _quoted(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Serve an in-process Python implementation over the process protocol.
+"""Serve an in-process Python implementation over the process protocol, confined where it is to be.
 
 ``python -m attnspec.process.serving TARGET`` is what ``attnspec validate TARGET --isolate`` starts: a
 target in a process of its own may crash or hang and costs one case only. The spec is ``spec/protocol.md``.
@@ -10,9 +10,11 @@ import argparse
 import gc
 import os
 import sys
-from typing import IO, TYPE_CHECKING
+from functools import wraps
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any
 
-from attnspec.base.errors import AttnspecError
+from attnspec.base.errors import AttnspecError, UsageError
 from attnspec.contract.implementation import Declined
 from attnspec.process.messages import (
     VERSIONS,
@@ -28,8 +30,11 @@ from attnspec.process.pipes import PIECE
 from attnspec.targets.target import LOADING, option_of, target_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from attnspec.contract.implementation import Implementation
     from attnspec.process.tensors_on_the_wire import Encoding
+
 
 ENCODING: Encoding = "base64"
 """Every bit survives, and NumPy writes it without a loop."""
@@ -81,6 +86,62 @@ def keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
     return stdin, stdout
 
 
+class ForbiddenCallError(RuntimeError):
+    """Call of a function that must not be called."""
+
+
+def forbid(names: Sequence[str]) -> None:
+    """Replace functions, by dotted name, with one that raises when called; a target that is loaded later finds that.
+
+    A name is such as ``torch.nn.functional.scaled_dot_product_attention``. Raises UsageError if there is no such
+    function.
+    """
+    for name in names:
+        owner, attribute = _owner_of(name)
+        try:
+            setattr(owner, attribute, _refusing(name, getattr(owner, attribute)))
+        except TypeError:
+            raise UsageError(
+                f"--forbid {name}: it is part of a type that Python lets nobody change; forbid what calls it, or have "
+                "its --sandbox see to it."
+            ) from None
+
+
+def limit_memory(megabytes: int) -> None:
+    """Limit the memory of this process to so many MB; UsageError where the system cannot."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 10**6, megabytes * 10**6))
+    except (ImportError, OSError, ValueError) as error:
+        raise UsageError(f"The memory of a process cannot be limited to {megabytes} MB here: {error}.") from None
+
+
+def _owner_of(name: str) -> tuple[Any, str]:
+    """Return the module or class that has a function, and its name there."""
+    *modules, attribute = name.split(".")
+    for length in range(len(modules), 0, -1):
+        try:
+            owner: Any = import_module(".".join(modules[:length]))
+            for part in modules[length:]:
+                owner = getattr(owner, part)
+        except (ImportError, AttributeError):
+            continue
+        if callable(getattr(owner, attribute, None)):
+            return owner, attribute
+    raise UsageError(f"--forbid {name}: there is no such function; write its dotted name, as it is imported.")
+
+
+def _refusing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def refused(*_arguments: Any, **_named: Any) -> Any:
+        raise ForbiddenCallError(f"{name} was called, which is forbidden here")
+
+    # `wraps` leaves the function there.
+    del refused.__wrapped__
+    return refused
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Serve the target that the command line names."""
     parser = argparse.ArgumentParser(prog="python -m attnspec.process.serving", description=__doc__)
@@ -89,14 +150,13 @@ def main(arguments: list[str] | None = None) -> int:
         action = "append" if name == "renames" else "store"
         parser.add_argument(option_of(name), dest=name, action=action, help="as `attnspec validate` has it")
     parser.add_argument("--forbid", action="append", default=[], metavar="NAME", help="a function that must not run")
-    parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be asked for")
+    parser.add_argument("--megabytes", type=int, metavar="N", help="how much memory may be taken")
     options = parser.parse_args(arguments)
     stdin, stdout = keep_the_protocol_apart()
     # As in the process of the harness: messages are many lists that hold no cycles.
     gc.set_threshold(100_000, 20, 20)
     with stdin, stdout:
         # Imported here, and only now: the import of the target may print.
-        from attnspec.process.confining import forbid, limit_memory
         from attnspec.targets.loading import loaded
 
         try:

@@ -9,10 +9,10 @@ from unittest import SkipTest
 import numpy as np
 import pytest
 
+from attnspec.contract.implementation import Wrapped
 from attnspec.grading import Values
 from attnspec.runner import inputs_of, own_attributes
 from attnspec.targets import Outputs, Raised, Request
-from attnspec.targets.layers import Wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,10 +122,10 @@ def _stop_here(
 def _tolerance(run: Run, output: str) -> NDArray[Any]:
     """Return the allowed distance of each element from its expected value; infinite where nothing is graded."""
     assert run.bound is not None
-    tolerance = run.bound.of(output, run.place).error
+    tolerance = run.bound.of(output, run.bound_index).error
     if run.operation.by_name[output].exact:
         return np.zeros_like(tolerance)
-    ungraded = run.bound.ungraded(output, run.place)
+    ungraded = run.bound.ungraded(output, run.bound_index)
     return tolerance if ungraded is None else np.where(ungraded, np.inf, tolerance)
 
 

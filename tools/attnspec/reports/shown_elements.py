@@ -30,7 +30,7 @@ def elements_text(run: Run, got: Mapping[str, NDArray[Any]], *, most: int = ELEM
     names = [name for name in run.operation.outputs if name in got and name in expected.outputs]
     alike = [name for name in names if got[name].shape == expected.outputs[name].shape]
     with np.errstate(all="ignore"):
-        compared = [compare(run, expected, name, got[name], run.place) for name in alike]
+        compared = [compare(run, expected, name, got[name], run.bound_index) for name in alike]
     reported = [each for each in compared if each.wrong] or compared[:1]
     return "\n".join(line for each in reported for line in _table(each, most))
 

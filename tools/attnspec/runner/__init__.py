@@ -2,13 +2,12 @@
 
 from attnspec.grading import Run
 from attnspec.runner.checks import beside_counterparts
-from attnspec.runner.following import OCCASIONS, Follower, Kept, Key, Occasion
 from attnspec.runner.memory_order import arrays_of, in_memory_orders, inputs_of, own_attributes, request_of
 from attnspec.runner.planning import (
     Offered,
     Resolved,
     Share,
-    asked_in_layout,
+    in_layout,
     not_graded,
     offered_part,
     planned_dtypes,
@@ -18,6 +17,7 @@ from attnspec.runner.planning import (
 )
 from attnspec.runner.result import Result
 from attnspec.runner.running import prepare_suite, run_once, run_suite
+from attnspec.runner.session import OCCASIONS, Follower, Kept, Key, Occasion
 
 __all__ = [
     "OCCASIONS",
@@ -31,8 +31,8 @@ __all__ = [
     "Run",
     "Share",
     "arrays_of",
-    "asked_in_layout",
     "beside_counterparts",
+    "in_layout",
     "in_memory_orders",
     "inputs_of",
     "not_graded",

@@ -1,7 +1,7 @@
 """Handing an input over in another memory layout than the ordinary one, with the same shape and the same numbers.
 
 Ordinary inputs are writable and lie in C order. Kernels that take a pointer and assume strides, and code that edits
-its inputs in place, go wrong with these.
+its inputs, go wrong with these.
 """
 
 from __future__ import annotations
@@ -94,6 +94,11 @@ def in_memory_order(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
     return array if layout is None else MEMORY_ORDERS[layout](array)
 
 
+def _shows(array: NDArray[Any]) -> float:
+    """Return a number that shows where it is read beside those of an array."""
+    return np.nan if array.dtype.kind not in "bi" else 1
+
+
 def heads_last(array: NDArray[Any]) -> NDArray[Any]:
     """Return (B, H, S, E) as a view of memory that holds (B, S, H, E)."""
     return array.swapaxes(1, 2).copy().swapaxes(1, 2)
@@ -105,9 +110,7 @@ def heads_last_gapped(array: NDArray[Any]) -> NDArray[Any]:
     So the queries lie in an array that holds the projections to queries, keys and values of each token.
     """
     batch, heads, tokens, width = array.shape
-    larger = np.full(
-        (batch, tokens, heads * width + 3), np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype
-    )
+    larger = np.full((batch, tokens, heads * width + 3), _shows(array), dtype=array.dtype)
     view = larger[..., : heads * width].reshape(batch, tokens, heads, width).swapaxes(1, 2)
     view[...] = array
     return view
@@ -122,7 +125,7 @@ def reversed_in_memory(array: NDArray[Any]) -> NDArray[Any]:
 def gapped(array: NDArray[Any]) -> NDArray[Any]:
     """Return every second element of a larger array, whose other elements show when they are read."""
     larger = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), dtype=array.dtype)
-    larger[..., 1::2] = np.nan if array.dtype.kind not in "bi" else 1
+    larger[..., 1::2] = _shows(array)
     larger[..., ::2] = array
     return larger[..., ::2]
 
@@ -141,7 +144,7 @@ def one_along(*axes: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
 
 def inside(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view that begins inside a larger array, whose other elements show when they are read."""
-    larger = np.full(array.size + 5, np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype)
+    larger = np.full(array.size + 5, _shows(array), dtype=array.dtype)
     larger[3:-2] = array.reshape(-1)
     return larger[3:-2].reshape(array.shape)
 
@@ -151,7 +154,7 @@ def prefix(array: NDArray[Any]) -> NDArray[Any]:
     if array.ndim == 1:
         return array
     *before, tokens, width = array.shape
-    longer = np.full((*before, tokens + 2, width), np.nan if array.dtype.kind not in "bi" else 1, dtype=array.dtype)
+    longer = np.full((*before, tokens + 2, width), _shows(array), dtype=array.dtype)
     longer[..., :tokens, :] = array
     return longer[..., :tokens, :]
 

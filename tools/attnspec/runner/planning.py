@@ -59,15 +59,11 @@ def share_of(suite: Suite, share: Share) -> Suite:
     """Return a share of the cases; a refusal and its valid counterpart are in the same one."""
     if share.of == 1:
         return suite
+    firsts = {case.id: case.id if case.rejects is None else case.rejects.counterpart for case in suite.cases.values()}
     # Neighbours are alike in size, so that they are dealt out in turn.
-    places = {first: place for place, first in enumerate(dict.fromkeys(map(_first, suite.cases.values())))}
-    kept = {case.id: case for case in suite.cases.values() if places[_first(case)] % share.of == share.number}
+    positions = {first: position for position, first in enumerate(dict.fromkeys(firsts.values()))}
+    kept = {name: case for name, case in suite.cases.items() if positions[firsts[name]] % share.of == share.number}
     return replace(suite, cases=kept)
-
-
-def _first(case: Case) -> str:
-    """Return the id that decides the share of a case: that of its valid counterpart, or its own."""
-    return case.id if case.rejects is None else case.rejects.counterpart
 
 
 @dataclass(frozen=True)
@@ -94,20 +90,20 @@ class Resolved:
 
 
 def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> Resolved:
-    """Return every convention's choice for each run, from what is declared and what is asked for over it."""
+    """Return every convention's choice for each run, from what is declared and what is requested over it."""
     return Resolved({**declaration.conventions, **(conventions or {})})
 
 
-def planned_dtypes(case: Case, asked: Sequence[str]) -> list[str]:
-    """Return the dtypes in which a case is run, of those that are asked for."""
-    return [dtype for dtype in case.dtypes if dtype in asked] if case.dtypes else [ANY]
+def planned_dtypes(case: Case, requested: Sequence[str]) -> list[str]:
+    """Return the dtypes in which a case is run, of those that are requested."""
+    return [dtype for dtype in case.dtypes if dtype in requested] if case.dtypes else [ANY]
 
 
-def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
-    """Prepare a case's run in each of its dtypes that is asked for; it is not graded where it is not offered."""
-    case = asked_in_layout(case, declaration.requested_in)
+def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
+    """Prepare a case's run in each of its dtypes that is requested; it is not graded where it is not offered."""
+    case = in_layout(case, declaration.requested_in)
     runs: dict[str, Run] = {}
-    dtypes = planned_dtypes(case, asked)
+    dtypes = planned_dtypes(case, requested)
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
     together: dict[int, tuple[Choices, list[str]]] = {}
     for dtype in dtypes:
@@ -122,8 +118,8 @@ def planned_runs(case: Case, asked: Sequence[str], declaration: Declaration, res
     return [runs[dtype]._replace(layout=declaration.requested_in) for dtype in dtypes]
 
 
-def asked_in_layout(case: Case, layout: str | None) -> Case:
-    """Return a case with the clauses alone that are asked in a layout; None is the contract's own."""
+def in_layout(case: Case, layout: str | None) -> Case:
+    """Return a case with the clauses alone that hold in a layout; None is the contract's own."""
     clauses = clauses_in(case.clauses, layout)
     return case if clauses == case.clauses else case._replace(clauses=clauses)
 
@@ -138,9 +134,9 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choi
     if lacked is not None:
         return f"it is declared to be without {lacked}"
     for name, only in choices.departing[Settles.ATTRIBUTE].items():
-        asked = case.attributes.get(name)
-        if asked is not None and asked != only:
-            return f"{name}={asked} is not offered; it has {only} alone"
+        stated = case.attributes.get(name)
+        if stated is not None and stated != only:
+            return f"{name}={stated} is not offered; it has {only} alone"
     return None
 
 
@@ -173,12 +169,12 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
         if bound is not None and of_values:
             bound.run_of_values = len(grades)
         for dtype in group:
-            place = grades.index((dtype, fused))
-            expected = expectation(case, dtype, choices, seen, bound, family, place)
+            index = grades.index((dtype, fused))
+            expected = expectation(case, dtype, choices, seen, bound, family, index)
             fused_index = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
             stated = attributes_in(dtype, case.attributes)
             attributes = {name: value for name, value in stated.items() if name not in fixed}
-            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, place, fused_index, choices)
+            runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, index, fused_index, choices)
     return runs
 
 

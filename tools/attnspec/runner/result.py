@@ -1,7 +1,8 @@
-"""Result of one run of one case."""
+"""Result of one run of one case, and laws: rules that an implementation was measured to follow."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.grading import Run, Status, Verdict
+
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
 """Endings of clauses about a call: its inputs, its effects on them, and the outputs of a second one."""
@@ -72,3 +74,33 @@ class Result(NamedTuple):
     def establishes(self) -> bool:
         """Whether it is a pass that speaks for conformance: something was compared, here or in a valid counterpart."""
         return self.verdict.status == "pass" and (self.case.rejects is not None or self.verdict.graded > 0)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A rule that an implementation was seen to follow, instead of the expected one.
+
+    The kind, such as ``scale``, is a word of the family. One clause where the computation was measured, several where
+    only the faulty part was. Probes were made from `case`; `confirmed` further cases go wrong just as the law says.
+    """
+
+    operation: str
+    kind: str
+    clauses: tuple[str, ...]
+    sentence: str
+    parameters: Mapping[str, float | str] = field(default_factory=dict[str, "float | str"])
+    case: str = ""
+    confirmed: int = 0
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it says which rule is computed, and not only which part goes wrong."""
+        return len(self.clauses) == 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Laws that probes brought, those of one operation together, and the number of calls that they took."""
+
+    laws: tuple[Law, ...] = ()
+    calls: int = 0

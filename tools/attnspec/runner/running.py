@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from attnspec.contract.implementation import Answer, Implementation
     from attnspec.grading import Run, Verdict
     from attnspec.runner.checks import Check
-    from attnspec.runner.following import Follower, Key
     from attnspec.runner.result import Result
+    from attnspec.runner.session import Follower, Key
 
 
 def run_suite(
@@ -49,17 +49,18 @@ def run_suite(
     """
     declaration = implementation.declaration
     session = Session(suite, implementation, resolved_for(declaration, conventions), follower)
-    asked = tuple(dtypes) if dtypes else declaration.dtypes
+    requested = tuple(dtypes) if dtypes else declaration.dtypes
     of_each_run, of_all_runs = CHECKS
     # Warnings of an implementation are not judged, and would only blur the report.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        settled, is_whole = _first_pass(session, asked, known, fail_fast=fail_fast)
+        settled, is_whole = _first_pass(session, requested, known, fail_fast=fail_fast)
         if is_whole:
             # From the last run to the first, those of one dtype together: memory that is kept for a dtype is often made
             # anew when another one comes, and then holds nothing of a former case.
-            order = {dtype: position for position, dtype in enumerate(asked)}
-            backwards = sorted(session.results, key=lambda key: order.get(key[1], 0))[::-1]
+            order = {dtype: position for position, dtype in enumerate(requested)}
+            numbered = [(order.get(key[1], 0), number, key) for number, key in enumerate(session.results)]
+            backwards = [key for *_, key in sorted(numbered, reverse=True)]
             _check(session, of_each_run, [key for key in backwards if key not in settled])
         _check(session, of_all_runs, [*session.results])
     if isinstance(implementation, Conversing):
@@ -99,7 +100,7 @@ def run_once(
 
 def _first_pass(
     session: Session,
-    asked: Sequence[str],
+    requested: Sequence[str],
     known: Callable[[Run], Result | None] | None,
     *,
     fail_fast: bool,
@@ -108,7 +109,7 @@ def _first_pass(
     settled: set[Key] = set()
     declaration = session.implementation.declaration
     for case in session.suite.cases.values():
-        for run in planned_runs(case, asked, declaration, session.resolved):
+        for run in planned_runs(case, requested, declaration, session.resolved):
             earlier = None if known is None else known(run)
             if earlier is not None:
                 settled.add((case.id, run.dtype))

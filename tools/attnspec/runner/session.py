@@ -1,15 +1,14 @@
-"""A session: the calls of an implementation on behalf of the runs of a suite, and their results as they come."""
+"""Session: the calls of an implementation on behalf of the runs of a suite, their results, and followers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter  # bound here, whatever an implementation makes of the module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attnspec.contract.convention import Settles
 from attnspec.contract.implementation import Outputs
 from attnspec.grading import NotGraded, Verdict, grade
-from attnspec.runner.following import OCCASIONS
 from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import Result
@@ -22,8 +21,60 @@ if TYPE_CHECKING:
     from attnspec.cases import Case, Suite
     from attnspec.contract.implementation import Answer, Implementation
     from attnspec.grading import Run, Status
-    from attnspec.runner.following import Follower, Key, Occasion
     from attnspec.runner.planning import Resolved
+
+
+Occasion = Literal["first", "again", "changed", "counterpart"]
+"""Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
+
+SECOND_CALL = "a second call with the same inputs, after other cases had run"
+
+OCCASIONS: Mapping[Occasion, str] = {
+    "first": "",
+    "again": f"{SECOND_CALL}: ",
+    "changed": "a call with one argument changed: ",
+    "counterpart": "the valid twin: ",
+}
+"""Occasion to the beginning of a sentence about it."""
+
+Key = tuple[str, str]
+"""Case id and dtype."""
+
+
+class Follower(Protocol):
+    """Observer of a run: how far it got, while it runs."""
+
+    def asks(self, run: Run, occasion: Occasion) -> None:
+        """Take note that the implementation is called on behalf of a run."""
+        ...
+
+    def has(self, result: Result) -> None:
+        """Take note of a result; a later one of the same (case, dtype) replaces it."""
+        ...
+
+
+class Kept:
+    """Follower that keeps the results, for a run that may be interrupted, and passes all on to others."""
+
+    def __init__(self, *others: Follower) -> None:
+        self.results: dict[Key, Result] = {}
+        self._others = others
+
+    @property
+    def count(self) -> int:
+        """How many (case, dtype) have a result."""
+        return len(self.results)
+
+    def asks(self, run: Run, occasion: Occasion) -> None:
+        """Pass it on; there is nothing to keep."""
+        for other in self._others:
+            other.asks(run, occasion)
+
+    def has(self, result: Result) -> None:
+        """Keep a result, and pass it on."""
+        self.results[result.case.id, result.dtype] = result
+        for other in self._others:
+            other.has(result)
 
 
 @dataclass

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     from attnspec.contract.operation import Operation, Typed
     from attnspec.tensors import Tensors
+
 
 _POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -56,7 +61,7 @@ class Signature:
         if not self.positional:
             return function(**own)
         # To give the third by position, the first two are given as well, if only at their defaults.
-        length = max((place for place, name in enumerate(self.positional, 1) if name in own), default=0)
+        length = max((number for number, name in enumerate(self.positional, 1) if name in own), default=0)
         by_position = [own.pop(name, default) for name, default in islice(self.positional.items(), length)]
         return function(*by_position, **own)
 
@@ -204,3 +209,59 @@ def _kind(value: object) -> str:
         return f"an array of {cast('Any', value).dtype}"
     name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+_NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+OUR_PACKAGES = (
+    "attnspec",
+    "attnspec_adapters",
+    "attnspec_draws",
+    "attnspec_mistakes",
+    "attnspec_probes",
+    "attnspec_reference",
+)
+"""What is installed with attnspec, and so is no code of a user's."""
+
+
+def position_of(error: BaseException) -> str:
+    """Return " (line N of FILE)" for the innermost frame in a file of the user's own; empty where there is none.
+
+    The standard library, installed packages and attnspec itself are not the user's own.
+    """
+    position = ""
+    for frame, line in walk_tb(error.__traceback__):
+        if _is_the_users(frame):
+            position = f" (line {line} of {Path(frame.f_code.co_filename).name})"
+    return position
+
+
+def beyond_attnspec(error: BaseException) -> TracebackType | None:
+    """Return the traceback from the first frame on that is not of attnspec or a built-in implementation, or None."""
+    position = error.__traceback__
+    while position is not None and _package(position.tb_frame) in OUR_PACKAGES:
+        position = position.tb_next
+    return position
+
+
+def to_the_users_frame(traceback: TracebackType) -> TracebackType:
+    """Return a traceback that ends at its innermost frame in a file of the user's own; whole where there is none."""
+    positions = [traceback]
+    while positions[-1].tb_next is not None:
+        positions.append(positions[-1].tb_next)
+    last = max((number for number, position in enumerate(positions) if _is_the_users(position.tb_frame)), default=None)
+    if last is None:
+        return traceback
+    kept: TracebackType | None = None
+    for position in reversed(positions[: last + 1]):
+        kept = TracebackType(kept, position.tb_frame, position.tb_lasti, position.tb_lineno)
+    assert kept is not None
+    return kept
+
+
+def _is_the_users(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return _package(frame) not in OUR_PACKAGES and not file.startswith(("<", *_NOT_THE_USERS))
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -98,21 +98,21 @@ def differentiated(
     """
     if backward not in BACKWARD:
         raise UsageError(f"{said_by} asks for backward passes by {backward!r}; there is {', '.join(BACKWARD)}.")
-    asked = f"--backward {backward}: {said_by}"
+    option = f"--backward {backward}: {said_by}"
     if not isinstance(tensors, Differentiable):
         libraries = " or ".join(f"--tensors {library}" for library in TENSORS[1:])
         raise TargetError(
-            f"{asked} takes arrays of NumPy, which cannot be differentiated. "
+            f"{option} takes arrays of NumPy, which cannot be differentiated. "
             f"If it takes the tensors of another library, say so: {libraries}."
         )
     known = [operation for operation in OPERATIONS.values() if operation.backward_of is not None]
     for operation in known:
         if operation.name in functions:
-            raise TargetError(f"{asked} offers {operation.name} itself. Leave the option out to validate it.")
+            raise TargetError(f"{option} offers {operation.name} itself. Leave the option out to validate it.")
     found = [(operation, operation.backward_of) for operation in known if operation.backward_of in functions]
     if not found:
         forward = ", ".join(str(operation.backward_of) for operation in known)
-        raise TargetError(f"{asked} offers nothing that has a backward pass in the spec, which is: {forward}.")
+        raise TargetError(f"{option} offers nothing that has a backward pass in the spec, which is: {forward}.")
     return {
         operation.name: Differentiated(functions[forward], signatures[forward], operation, tensors)
         for operation, forward in found

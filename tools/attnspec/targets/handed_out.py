@@ -27,7 +27,7 @@ _MOST = 4096
 def fingerprint(array: NDArray[Any]) -> bytes:
     """Return a fingerprint of an array: its shape, its dtype and every bit; of a large one a digest of the bytes.
 
-    Shape and dtype are part of it, for a call can reshape in place what it was handed.
+    Shape and dtype are part of it, for a call can reshape what it was handed.
     """
     kind = f"{array.shape} {array.dtype.str} ".encode()
     if array.nbytes <= _LARGEST_KEPT:
@@ -41,15 +41,15 @@ def fingerprint(array: NDArray[Any]) -> bytes:
 
 
 class _Call(NamedTuple):
-    """The outputs of one call: its dtype and shapes, the arrays that were returned, and what they held."""
+    """The outputs of one call: its dtype and shapes, the arrays that were returned, and their contents."""
 
     of_shapes: tuple[Any, ...]
     returned: Mapping[str, NDArray[Any]]
-    held: Mapping[str, NDArray[Any]]
+    copies: Mapping[str, NDArray[Any]]
 
     def overwritten(self) -> tuple[str, ...]:
         return tuple(
-            name for name, array in self.returned.items() if fingerprint(array) != fingerprint(self.held[name])
+            name for name, array in self.returned.items() if fingerprint(array) != fingerprint(self.copies[name])
         )
 
 
@@ -63,24 +63,25 @@ class HandedOut:
     _last: dict[tuple[Any, ...], _Call] = field(default_factory=dict["tuple[Any, ...]", _Call], init=False)
 
     def overwritten(
-        self, request: Request, returned: Mapping[str, NDArray[Any]], held: Mapping[str, NDArray[Any]]
+        self, request: Request, returned: Mapping[str, NDArray[Any]], copies: Mapping[str, NDArray[Any]]
     ) -> tuple[str, ...]:
         """Return which outputs of earlier calls have changed (convention ``outputs``), and remember those of this call.
 
-        Nobody but the implementation may hold the `returned` arrays too: references to them are counted. `held` are
-        copies.
+        Nobody but the implementation may hold the `returned` arrays too: references to them are counted. `copies`
+        are of their contents.
         """
-        # An array that nobody else can reach cannot be written over: most need not be kept, nor compared. One that lies
-        # in the memory of an input is the caller's, who may write over it.
+        # An array that nobody else can get at cannot be written over: most need not be kept, nor compared. One in the
+        # memory of an input is the caller's, who may write over it.
         reachable = {
             name: returned[name]
             for name in returned
-            if _references(returned, name) not in _ALONE and not _lies_in(returned[name], request.inputs)
+            if _references(returned, name) not in _ALONE
+            and not any(np.may_share_memory(returned[name], given) for given in request.inputs.values())
         }
         if not reachable and not self._last:
             return ()
         of_dtype = (request.operation, request.dtype)
-        of_shapes = (*of_dtype, *(array.shape for array in held.values()))
+        of_shapes = (*of_dtype, *(array.shape for array in copies.values()))
         found: dict[str, None] = {}
         for call in filter(None, (self._last.get(of_dtype), self._last.get(of_shapes))):
             names = call.overwritten()
@@ -90,16 +91,12 @@ class HandedOut:
         if reachable:
             # The oldest is forgotten first.
             self._last.pop(of_shapes, None)
-            self._last[of_dtype] = self._last[of_shapes] = _Call(of_shapes, reachable, held)
+            self._last[of_dtype] = self._last[of_shapes] = _Call(of_shapes, reachable, copies)
             while len(self._last) > _MOST:
                 del self._last[next(iter(self._last))]
         elif found:
             self._last.pop(of_dtype, None)
         return tuple(found)
-
-
-def _lies_in(array: NDArray[Any], inputs: Mapping[str, NDArray[Any]]) -> bool:
-    return any(np.may_share_memory(array, given) for given in inputs.values())
 
 
 def _references(arrays: Mapping[str, NDArray[Any]], name: str) -> tuple[int, int] | None:

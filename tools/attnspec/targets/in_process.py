@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
-from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
+from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS, capabilities
 from attnspec.contract.conventions import check as check_conventions
-from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
-from attnspec.targets.calling import read_returned, read_signature
-from attnspec.targets.differentiating import differentiated
+from attnspec.targets.calling import OUR_PACKAGES, position_of, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
-from attnspec.targets.where_raised import OUR_PACKAGES, place_of
 from attnspec.tensors import TENSORS
 
 if TYPE_CHECKING:
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from attnspec.targets.calling import Signature
     from attnspec.tensors import Tensors
 
-_NAMES_TOLD = 5
+_NAMES_SHOWN = 5
 
 
 class InProcessImplementation:
@@ -74,6 +71,8 @@ class InProcessImplementation:
             if not any(signature.takes(argument, own) for signature in self._signatures.values()):
                 raise TargetError(f"--rename {own}={argument}: no operation of {adapter} has an argument {own!r}.")
         if backward is not None:
+            from attnspec.targets.differentiating import differentiated
+
             passes = differentiated(self._functions, self._signatures, tensors, backward, said_by=adapter)
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}
@@ -115,15 +114,15 @@ class InProcessImplementation:
         except BaseException as error:
             said = _sentence(error)
             hint = _tensors_wanted(said, function) if self._tensors is None else ""
-            return Raised(f"{said}{place_of(error)}{hint}", error)
+            return Raised(f"{said}{position_of(error)}{hint}", error)
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # from now on only the implementation may hold an array
         if isinstance(answer, Outputs):
-            now = given if self._tensors is None else {name: self._tensors.array(each) for name, each in given.items()}
+            after = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
             changed = (
-                *(name for name, array in now.items() if fingerprint(array) != pristine[name]),
+                *(name for name, array in after.items() if fingerprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
@@ -210,7 +209,7 @@ def _hint(holder: object, adapter: str) -> str:
             return f"Is {name!r} meant to be {operation!r}?"
     if not own:
         return "It defines no function at all."
-    defined = ", ".join(own[:_NAMES_TOLD])
+    defined = ", ".join(own[:_NAMES_SHOWN])
     return f"It defines {defined}. If one of them is an operation, say which: {adapter}:{own[0]} --as OPERATION"
 
 
@@ -281,7 +280,7 @@ def _without(declared: object, adapter: str) -> tuple[str, ...]:
             f'("{next(iter(CAPABILITIES))}",).'
         )
     words = tuple(str(word) for word in cast("Iterable[object]", declared))
-    check_capabilities(words, said_by=adapter)
+    capabilities.check(words, said_by=adapter)
     return words
 
 
@@ -305,13 +304,9 @@ def _dtypes_by_operation(
                 f"{adapter} declares the dtypes of {name!r}, but there is no such operation; "
                 f"the operations are {', '.join(OPERATIONS)}."
             )
-    return {name: _dtypes(_declared_of(name, by_operation), adapter) for name in operations}
-
-
-def _declared_of(operation: str, by_operation: Mapping[str, object]) -> object:
-    """Return what is declared of an operation; of a backward pass that is left out, what is declared of the forward."""
-    forward = OPERATIONS[operation].backward_of
-    return by_operation.get(operation, None if forward is None else by_operation.get(forward))
+    # A backward pass that is left out has the dtypes of its forward pass.
+    of_forward = {name: by_operation.get(OPERATIONS[name].backward_of or "") for name in operations}
+    return {name: _dtypes(by_operation.get(name, of_forward[name]), adapter) for name in operations}
 
 
 def _dtypes(declared: object, adapter: str) -> tuple[str, ...]:

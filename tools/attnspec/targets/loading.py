@@ -16,10 +16,9 @@ from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
+from attnspec.targets.calling import position_of
 from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
-from attnspec.targets.target import target_of
-from attnspec.targets.target_keywords import LoadOptions, spelled_out
-from attnspec.targets.where_raised import place_of
+from attnspec.targets.target import LoadOptions, spelled_out, target_of
 from attnspec.tensors import tensors_called
 
 if TYPE_CHECKING:
@@ -80,29 +79,30 @@ def loaded(target: Target) -> Implementation:
     """
     python = target.python
     if isinstance(python, Implementation):
-        _refuse_device(target.device, python.declaration.adapter)
-        _refuse_backward(target.backward, python.declaration.adapter)
-        return python
+        return _as_it_is(python, target, python.declaration.adapter)
     limit = sys.getrecursionlimit()
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
-        adapter = python if isinstance(python, str) else _describe(python)
+        adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
         if target.operation is not None:
             holder = _bare(found, adapter, target.operation, module)
         else:
-            asked = {"device": target.device, "layout": target.layout}
-            reported = {name: word for name, word in asked.items() if word is not None and _takes(name, found)}
+            requested = {"device": target.device, "layout": target.layout}
+            reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
             holder = _holder(found, adapter, reported)
-        kind = target.tensors or _declared_word(holder, "tensors", adapter)
-        if isinstance(holder, Implementation) or (kind is None and "device" not in reported):
-            _refuse_device(target.device, adapter)
         if isinstance(holder, Implementation):
-            _refuse_backward(target.backward, adapter)
-            return holder
+            return _as_it_is(holder, target, adapter)
+        declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
+        # Anything else of such a name is something else.
+        words = {name: word for name, word in declared.items() if isinstance(word, str)}
+        kind = target.tensors or words.get("tensors")
+        if kind is None and "device" not in reported and target.device is not None:
+            raise _no_device(target.device, adapter)
         tensors = None if kind is None else tensors_called(kind, target.device, said_by=adapter)
-        backward = target.backward or _declared_word(holder, "backward", adapter)
-        return InProcessImplementation(holder, adapter, target.own_names, tensors, target.layout, backward)
+        renames = {argument: own for own, argument in target.renames.items()}
+        backward = target.backward or words.get("backward")
+        return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward)
     finally:
         keep_recursion_limit(limit)
 
@@ -113,12 +113,6 @@ def _holder(found: object, adapter: str, reported: Mapping[str, str]) -> object:
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
         return found
     return _made(found, adapter, reported)
-
-
-def _declared_word(holder: object, name: str, adapter: str) -> str | None:
-    """Return the string that is declared under a name; None for anything else of that name."""
-    declared = None if isinstance(holder, Implementation) else read_attribute(holder, name, adapter)
-    return declared if isinstance(declared, str) else None
 
 
 def _made(found: Callable[..., object], adapter: str, reported: Mapping[str, str]) -> object:
@@ -145,20 +139,23 @@ def _takes(argument: str, factory: object) -> bool:
         return False
 
 
-def _refuse_device(device: str | None, adapter: str) -> None:
-    if device is not None:
+def _as_it_is(implementation: Implementation, target: Target, adapter: str) -> Implementation:
+    """Return what is an implementation already, which takes neither a device nor backward passes by its tensors."""
+    if target.device is not None:
+        raise _no_device(target.device, adapter)
+    if target.backward is not None:
         raise TargetError(
-            f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
-            "if it has an argument 'device'; so does one that takes tensors: --tensors torch."
+            f"--backward {target.backward}: {adapter} is an implementation already, which offers its backward passes "
+            "itself. A function that takes tensors of a library that differentiates can have one: --tensors torch."
         )
+    return implementation
 
 
-def _refuse_backward(backward: str | None, adapter: str) -> None:
-    if backward is not None:
-        raise TargetError(
-            f"--backward {backward}: {adapter} is an implementation already, which offers its backward passes itself. "
-            "A function that takes tensors of a library that differentiates can have one: --tensors torch."
-        )
+def _no_device(device: str, adapter: str) -> TargetError:
+    return TargetError(
+        f"--device {device}: {adapter} takes no device. A class or a function that makes the adapter does, "
+        "if it has an argument 'device'; so does one that takes tensors: --tensors torch."
+    )
 
 
 def _bare(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:
@@ -179,8 +176,8 @@ def _bare(found: object, adapter: str, operation: str, module: ModuleType | None
 def locate(target: str) -> tuple[object, ModuleType | None]:
     """Return what a target names, and the module of which it is a part; TargetError if not found or imported."""
     if target in BUILT_IN:
-        place, _, attribute = BUILT_IN[target].partition(":")
-        return _part(_import(place, target), attribute, target)
+        module, _, attribute = BUILT_IN[target].partition(":")
+        return _part(_import(module, target), attribute, target)
     file = FILE.fullmatch(target)
     if file is not None:
         return _part(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
@@ -192,8 +189,8 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     entry = _entry_point(target)
     if entry is not None:
         return entry, None
-    place, _, attribute = target.partition(":")
-    if not all(part.isidentifier() for part in place.split(".")):
+    module, _, attribute = target.partition(":")
+    if not all(part.isidentifier() for part in module.split(".")):
         raise TargetError(
             f"{target!r} names no implementation: give a module (package.module), a file (./mine.py:MyAdapter) "
             f"or a built-in one ({', '.join(BUILT_IN)})."
@@ -201,7 +198,7 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     working_folder = str(Path.cwd())
     if working_folder not in sys.path:
         sys.path.insert(0, working_folder)
-    return _part(_import(place, target), attribute, target) if attribute else _import_dotted(place)
+    return _part(_import(module, target), attribute, target) if attribute else _import_dotted(module)
 
 
 def _import_dotted(target: str) -> tuple[object, ModuleType | None]:
@@ -314,8 +311,4 @@ def _where(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.lineno is not None:
         file = f" of {Path(error.filename).name}" if error.filename else ""
         return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
-    return f"{type(error).__name__}: {error}{place_of(error)}"
-
-
-def _describe(target: object) -> str:
-    return str(getattr(target, "__name__", type(target).__name__))
+    return f"{type(error).__name__}: {error}{position_of(error)}"

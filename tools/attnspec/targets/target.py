@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
 
 For = Literal["python", "process"]
 """The one kind of target that an option is for: of Python, or talked to in a process of its own."""
@@ -63,11 +66,6 @@ class Target:
     def name(self) -> str:
         """Name of the target in messages."""
         return str(self.command if self.python is None else self.python)
-
-    @property
-    def own_names(self) -> dict[str, str]:
-        """Contract argument to its own name for it."""
-        return {argument: own for own, argument in self.renames.items()}
 
     @property
     def is_imported(self) -> bool:
@@ -161,3 +159,59 @@ def as_tuple(names: Sequence[str] | str | None) -> tuple[str, ...]:
     if names is None:
         return ()
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+
+class ArrayOptions(TypedDict, total=False):
+    """How the arrays of a target are: laid out, on which device, of which library."""
+
+    layout: str | None
+    device: str | None
+    tensors: str | None
+
+
+class LoadOptions(ArrayOptions, total=False):
+    """The keywords of `attnspec.load`; `renames` has the contract's name first."""
+
+    bare_operation: str | None
+    renames: Mapping[str, str] | None
+    backward: str | None
+
+
+class CandidateOptions(ArrayOptions, total=False):
+    """The keywords of `attnspec.judge` that are about its target."""
+
+    operation: str | None
+    renames: Mapping[str, str] | None
+
+
+class TargetOptions(CandidateOptions, total=False):
+    """The keywords of `attnspec.validate` that are about its target."""
+
+    backward: str | None
+    without: Sequence[str] | str | None
+
+
+def spelled_out(options: Any) -> Callable[[_Function], _Function]:
+    """Let a function show the keywords of a TypedDict one by one, to help and to notebooks, and refuse all others."""
+    keywords = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation.__forward_arg__)
+        for name, annotation in options.__annotations__.items()
+    ]
+
+    def decorate(function: _Function) -> _Function:
+        own = inspect.signature(function)
+        before = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        shown = own.replace(parameters=[*before, *keywords])
+
+        @functools.wraps(function)
+        def checked(*arguments: Any, **given: Any) -> Any:
+            shown.bind(*arguments, **given)
+            return function(*arguments, **given)
+
+        cast("Any", checked).__signature__ = shown
+        return cast("_Function", checked)
+
+    return decorate

@@ -7,18 +7,20 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from attnspec.base import __version__
+import numpy as np
+
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import MEASURED, loaded
+from attnspec.base import __version__
 from attnspec.cases import load_selected
 from attnspec.contract import OPERATIONS
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
-from attnspec.reports.report import Invocation, Report, invocation_of
+from attnspec.reports.report import Invocation, invocation_of
+from attnspec.reports.report import Report
 from attnspec.runner import offered_part, run_suite, share_of
-from attnspec.targets.target import as_tuple, target_of
-from attnspec.targets.target_keywords import TargetOptions, spelled_out
+from attnspec.targets.target import TargetOptions, as_tuple, spelled_out, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from attnspec.diagnosis import Declarations, Diagnosis
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Follower, Result, Run, Share
-    from attnspec.runner.law import Law, Measured
+    from attnspec.runner.result import Law, Measured
     from attnspec.targets import Declaration, Implementation
 
 
@@ -193,7 +195,11 @@ def make_report(
         conventions={**declaration.conventions, **conventions},
         suite_version=__version__,
         suite_digest=suite.digest,
-        environment=environment(),
+        environment={
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "platform": f"{sys.platform}-{platform.machine()}",
+        },
         results=results,
         left_out=left_out,
         diagnosis=diagnosis,
@@ -229,14 +235,3 @@ def measured_of(
     if not any(result.is_wrong for result in results):
         return None
     return loaded(MEASURED)(implementation, results, found)
-
-
-def environment() -> dict[str, str]:
-    """Return the versions and machine that the harness ran on."""
-    import numpy as np
-
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "platform": f"{sys.platform}-{platform.machine()}",
-    }

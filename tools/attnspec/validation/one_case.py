@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.cases import is_random, load_suite, random_case
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
-from attnspec.grading import RIGHT, MustRefuse, NotGraded, bounded, grade
+from attnspec.grading import RIGHT, MustRefuse, NotGraded, grade
+from attnspec.grading.one_rule import bounded
 from attnspec.reports.shown_elements import elements_text
 from attnspec.runner import planned_runs, request_of, resolved_for
 from attnspec.targets import Declaration, Outputs

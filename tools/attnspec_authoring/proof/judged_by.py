@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
+from attnspec.contract.implementation import Wrapped
 from attnspec.runner import planned_runs, resolved_for, run_once
 from attnspec.targets import Outputs, load
-from attnspec.targets.layers import Wrapped
 from attnspec_authoring.strangers import batch_folder, modules_of_its_own
 from attnspec_mistakes.kill_matrix import case_bits
 from attnspec_mistakes.labelled_mistakes import FORMAT, KEPT_IN

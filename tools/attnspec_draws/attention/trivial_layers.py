@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs, in_half_precision
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

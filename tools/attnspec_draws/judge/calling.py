@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.runner import Result
-    from attnspec.runner.law import Measured
+    from attnspec.runner.result import Measured
     from attnspec.targets import Implementation
     from attnspec_draws import Recipe
     from attnspec_draws.judge.candidate import Conditions

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import numpy_dtype
-from attnspec.process.opening import behind_layers
+from attnspec.process.opening import behind_layers, without_own_choices
 from attnspec.process.process import ProcessImplementation, isolated
-from attnspec.targets.layers import held_to_others
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +121,7 @@ def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -
 def as_judged(candidate: Target, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
     """Wrap a candidate as it is judged: in its layout, and graded by no conventions of its own choice."""
     dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
-    return behind_layers(implementation, candidate, nearest=(partial(held_to_others, dtypes=dtypes.keys()),))
+    return behind_layers(implementation, candidate, nearest=(partial(without_own_choices, dtypes=dtypes.keys()),))
 
 
 def _numbers_sent(shape: Shape) -> int:

@@ -11,7 +11,7 @@ from attnspec.base.errors import UsageError
 from attnspec.cases import attributes_in
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, rounded_to
 from attnspec.grading import Values, compare
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered, Part
 

@@ -12,8 +12,7 @@ from attnspec.base.errors import ProtocolError, TargetError, UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import suite_of
 from attnspec.contract.conventions import concerning
-from attnspec.targets.target import target_of
-from attnspec.targets.target_keywords import CandidateOptions, spelled_out
+from attnspec.targets.target import CandidateOptions, spelled_out, target_of
 from attnspec.validation import make_report
 from attnspec_draws.judge.calling import Calling
 from attnspec_draws.judge.candidate import (

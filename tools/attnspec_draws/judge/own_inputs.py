@@ -11,7 +11,7 @@ import numpy as np
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import REFERENCE_DTYPE, is_float, rounded_to
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered
 from attnspec_draws.judge.shapes import KINDS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec.families.attention.steps.quantized import is_quantized
-from attnspec.runner.law import Law
+from attnspec.runner.result import Law
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import ARGUMENTS, UNREAD, Finding, part
 from attnspec_probes.attention.from_keys import from_placing

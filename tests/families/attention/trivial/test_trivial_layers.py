@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec.grading.reference_answers import reference_outputs
+from attnspec.grading.expectation import reference_outputs
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.trivial_answers import Answered
 

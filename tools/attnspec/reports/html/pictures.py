@@ -146,7 +146,7 @@ class Pictures:
         """Return an output that the case does not store, compared with its float64 computation."""
         assert run.bound is not None
         try:
-            value = np.asarray(run.bound.of(name, run.place).value)
+            value = np.asarray(run.bound.of(name, run.bound_index).value)
         except KeyError:
             return self.alone(name, part)
         if value.shape != part[0].shape:
@@ -175,15 +175,15 @@ class Pictures:
             stored = np.zeros(expected_output.size, np.bool_)
             stored[expected.sample[name]] = True
             expected_output = np.where(
-                stored.reshape(expected_output.shape), expected_output, run.bound.of(name, run.place).value
+                stored.reshape(expected_output.shape), expected_output, run.bound.of(name, run.bound_index).value
             )
         given = expected_output.copy()
         given[known.slices] = values
         with np.errstate(all="ignore"):
-            compared = compare(run, expected, name, given, run.place)
+            compared = compare(run, expected, name, given, run.bound_index)
             error = np.abs(given - expected_output)
         ratios, tolerance = np.full(expected_output.shape, -1.0), np.zeros(expected_output.shape)
-        tolerance[...] = run.bound.of(name, run.place).error
+        tolerance[...] = run.bound.of(name, run.bound_index).error
         elements = slice(None) if compared.sample is None else compared.sample
         ratios.flat[elements], tolerance.flat[elements] = compared.ratios.ravel(), compared.tolerance.ravel()
         error = np.where(ratios == 0, 0.0, np.where(np.isnan(error), np.inf, error))

@@ -1,11 +1,15 @@
-"""A call with one argument changed: the output must change with it, and be right where the reference says what is.
+"""The checks that follow a first answer, for faults that one call of a case does not show.
 
-The case states the argument and its change. No fixture holds the new outputs; the reference gives them where the page
-asks nothing new of the call. An input is overwritten in place, to show results kept by the identity of an array.
+- A second call, after others have run: the answer must not depend on what ran before.
+- A call with one argument changed: the output must change with it, and be right where the reference says what is. The
+  case states the argument and its change. No fixture holds the new outputs; the reference gives them where the page
+  asks nothing new of the call. An input is overwritten, to show results kept by the identity of an array.
+- Refusals beside their valid counterparts: an implementation that refuses everything shows nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,22 +17,64 @@ import numpy as np
 from attnspec.cases import attributes_in
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to
-from attnspec.contract.implementation import Outputs
+from attnspec.contract.implementation import Crashed, Outputs
+from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import lacking, needed
-from attnspec.grading import RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
-from attnspec.grading.reference_answers import reference_outputs
-from attnspec.runner.checks.again import equal_bits
+from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
+from attnspec.grading.expectation import reference_outputs
 from attnspec.runner.memory_order import arrays_of, inputs_of
+from attnspec.runner.result import Result
+from attnspec.runner.session import SECOND_CALL, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from attnspec.cases import Case, ChangedArgument
-    from attnspec.grading import Run
-    from attnspec.runner.result import Result
-    from attnspec.runner.session import Session
+    from attnspec.cases import Case, ChangedArgument, Suite
+    from attnspec.grading import Run, Status
+    from attnspec.runner.session import Key
+
+_NO_ANSWER = ("error", "crash", "timeout", "malformed")
+"""Statuses that keep their name in a second call: there is no value that could differ."""
+
+
+def again(result: Result, session: Session) -> Result:
+    """Call a case that was answered rightly once more: a `Check`."""
+    # Without a first answer to compare it with, as for thinned cases, a second call would say little for its time.
+    if result.verdict.status not in RIGHT or result.got is None:
+        return result
+    run = result.run
+    answer, _ = session.call(run, "again")
+    if isinstance(answer, Crashed) and not answer.was_requested:
+        return result
+    got = answer.values if isinstance(answer, Outputs) else None
+    if isinstance(answer, Outputs) and not answer.inputs_changed and not answer.overwritten:
+        values, first = answer.values, result.got
+        if values.keys() == first.keys() and all(equal_bits(values[name], array) for name, array in first.items()):
+            return result._replace(same_bits=True)
+    verdict = grade(run, answer)
+    if verdict.status in RIGHT and run.case.properties is None:
+        return result._replace(same_bits=False)
+    if verdict.status in _NO_ANSWER:
+        message = f"{SECOND_CALL}: {verdict.message}"
+        return result._replace(verdict=verdict._replace(message=message), got=None)
+    if verdict.check == OUTPUTS_UNCHANGED:
+        return result._replace(verdict=verdict)
+    found = verdict.message or "other numbers for the same seed"
+    if operation_in(run.operation.name, run.layout) is not run.operation:
+        # A layout chooses its arguments anew each time: the case was the same, the arguments were not, and nothing is
+        # said of repeating itself.
+        verdict = verdict._replace(message=f"{SECOND_CALL}, with other contents where nothing may be read: {found}")
+    else:
+        message = f"{SECOND_CALL}, did not pass: {found}"
+        verdict = verdict._replace(status="fail", check="repeatable", message=message)
+    return result._replace(verdict=verdict, got=got, same_bits=False)
+
+
+def equal_bits(second: NDArray[Any], first: NDArray[Any]) -> bool:
+    """Return whether two arrays have one dtype, one shape and the same bits."""
+    return second.dtype == first.dtype and second.shape == first.shape and second.tobytes() == first.tobytes()
 
 
 def changed_argument(result: Result, session: Session) -> Result:
@@ -80,10 +126,10 @@ def _changed(run: Run, changed: ChangedArgument) -> Run | None:
     return run._replace(case=case, attributes={**run.attributes, **value})
 
 
-def _owed_by_reference(run: Run, case: Case) -> Case | None:
+def _expected_by_reference(run: Run, case: Case) -> Case | None:
     """Return a changed call as a case, with the outputs of the reference.
 
-    None where no whole outputs of the case are held, and where the reference refuses the call.
+    None where the case has no whole outputs, and where the reference refuses the call.
     """
     if case.properties is not None or case.sample or case.thinned:
         return None
@@ -99,7 +145,7 @@ def _owed_by_reference(run: Run, case: Case) -> Case | None:
 
 def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed: bool) -> Verdict | None:
     """Return the verdict on the answer to a changed call; None where nothing says which answer is right."""
-    follows = _owed_by_reference(run, case)
+    follows = _expected_by_reference(run, case)
     if follows is None:
         return None
     if not stayed:
@@ -150,3 +196,55 @@ def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:
     if run.case.sample.get(output) is None and expected is not None and expected.shape == got.shape:
         is_nan &= ~np.isnan(expected)
     return bool(is_nan.any())
+
+
+def valid_counterpart(result: Result, session: Session) -> Result:
+    """Take back the pass of a refusal whose valid counterpart (called if not selected) does not pass: a `Check`."""
+    counterpart = _counterpart_of(result, session.suite)
+    if counterpart is None:
+        return result
+    key = _key(counterpart, result)
+    if key in session.results:
+        return _taken_back(result, counterpart, session.amended(session.results[key]).status)
+    if key not in session.statuses:
+        session.statuses[key] = session.first_result(session.plan(counterpart, key[1]), result.run).status
+    return _taken_back(result, counterpart, session.statuses[key])
+
+
+def beside_counterparts(results: Sequence[Result], suite: Suite) -> tuple[Result, ...]:
+    """Take back the passes of refusals whose valid counterparts do not pass, where nothing can be called any more."""
+    known: dict[Key, Status] = {(result.case.id, result.dtype): result.status for result in results}
+    found = ((result, _counterpart_of(result, suite)) for result in results)
+    return tuple(
+        result if other is None else _taken_back(result, other, known.get(_key(other, result)))
+        for result, other in found
+    )
+
+
+def _counterpart_of(result: Result, suite: Suite) -> Case | None:
+    """Return the case that differs from a passed refusal only in what is wrong there; None for any other result."""
+    rejects = result.run.case.rejects
+    if rejects is None or result.verdict.status != "pass":
+        return None
+    return suite.cases.get(rejects.counterpart) or suite.counterparts[rejects.counterpart]
+
+
+def _key(counterpart: Case, result: Result) -> Key:
+    return counterpart.id, result.dtype if result.dtype in counterpart.runs else counterpart.runs[0]
+
+
+def _taken_back(result: Result, counterpart: Case, status: Status | None) -> Result:
+    """Return a refusal as unsupported where its counterpart did not pass or was not run: it says nothing then."""
+    if status == "pass":
+        return result
+    how = "was not run" if status is None else "did not pass"
+    message = f"the valid twin {counterpart.id} {how}, so a refusal says nothing"
+    return result._replace(verdict=Verdict("unsupported", message=message))
+
+
+Check = Callable[[Result, Session], Result]
+"""Check of a run that has an answer, from its result so far and a session, which calls the implementation again and has
+the results of the other runs. It returns the same result where it finds nothing, or does not concern the run."""
+
+CHECKS: tuple[tuple[Check, ...], ...] = ((again, changed_argument), (valid_counterpart,))
+"""Every check, in the order in which they are made. Those of one round follow each other on the same run."""

@@ -143,7 +143,7 @@ def test_who_takes_memory_for_c_order_passes_where_it_is(tmp_path):
 
 @pytest.mark.parametrize("layout", [None, "fortran", "heads_last", "reversed", "gapped", "broadcast"])
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
-def test_an_edit_in_place_is_seen_through_every_view(layout, dtype, tmp_path):
+def test_an_edit_of_memory_is_seen_through_every_view(layout, dtype, tmp_path):
     def edits(**arguments):
         returned = scaled_dot_product_attention(**arguments).output
         arguments["query"][1, 2, 3, 4] += 1
@@ -249,7 +249,7 @@ def test_a_layout_wrapper_passes_the_views_on(tmp_path):
         ({"query": "shared", "mask": "shared"}, "same numbers"),
     ],
 )
-def test_a_presentation_that_cannot_be_is_refused_when_it_is_authored(memory_order, sentence, tmp_path):
+def test_a_memory_order_that_cannot_be_is_refused_when_it_is_authored(memory_order, sentence, tmp_path):
     with pytest.raises(attnspec.base.errors.RecipeError, match=sentence):
         suite(tmp_path, **memory_order)
 

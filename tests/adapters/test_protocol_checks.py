@@ -1,4 +1,4 @@
-"""The check of manners: a program that keeps them all, and for each manner one that lacks it, told in a sentence."""
+"""Protocol checks: a program that passes all, and for each check one that fails it, with a sentence."""
 
 import shlex
 import sys
@@ -7,7 +7,7 @@ import pytest
 from softmax_program import MAIN, command_of
 
 from attnspec.base.errors import TargetError
-from attnspec.process import protocol_checks as manners
+from attnspec.process import protocol_checks
 from attnspec.process.protocol_checks import protocol_checks_of
 
 STRICT = MAIN.replace("    request = json.loads(line)\n", "    request = json.loads(line)\n    strict(request)\n")
@@ -113,7 +113,7 @@ FAULTS = {
 
 @pytest.fixture(autouse=True)
 def _no_long_silence(monkeypatch):
-    monkeypatch.setattr(manners, "_SECONDS_OF_SILENCE", 0.02)
+    monkeypatch.setattr(protocol_checks, "_SECONDS_OF_SILENCE", 0.02)
 
 
 def faults_of(command):
@@ -121,18 +121,18 @@ def faults_of(command):
     return {protocol_check.name: protocol_check.fault for protocol_check in tried if protocol_check.fault is not None}
 
 
-def test_a_program_that_keeps_all_manners(tmp_path):
+def test_a_program_that_passes_all_checks(tmp_path):
     tried = [*protocol_checks_of(command_of(tmp_path), timeout=20, start_timeout=60)]
     assert len(tried) == 13
     assert [protocol_check for protocol_check in tried if protocol_check.fault is not None] == []
 
 
-def test_an_isolated_target_keeps_all_manners():
+def test_an_isolated_target_passes_all_checks():
     assert faults_of(f"{shlex.quote(sys.executable)} -P -m attnspec.process.serving reference") == {}
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_a_program_lacks_is_told_in_a_sentence(name, tmp_path, monkeypatch):
+def test_what_a_program_lacks_is_said_in_a_sentence(name, tmp_path, monkeypatch):
     code, main, protocol_check, sentence = FAULTS[name]
     if "before the end of stdin" in name:
         monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
