@@ -15,18 +15,26 @@ from attnspec_reference.attention.attention_inputs import (
     check_softcap,
     check_window,
 )
-from attnspec_reference.attention.attention_keys import attendable_by_mask, causal_offset
-from attnspec_reference.attention.attention_logits import cap_scores, exclude_keys, repeat_heads
-from attnspec_reference.attention.attention_softmax import (
+from attnspec_reference.attention.attention_logits import (
+    attendable_by_mask,
+    cap_scores,
+    causal_offset,
+    exclude_keys,
+    repeat_heads,
+)
+from attnspec_reference.attention.phases import (
+    applied_scale,
     divide_by_total,
     exponentiate,
     largest_logit,
     log_sum_exp,
+    scale_scores,
+    score_every_key,
     sum_over_keys,
+    weigh_values,
 )
-from attnspec_reference.attention.packed_attention import ServedAttention, each_sequence
-from attnspec_reference.attention.phases import applied_scale, scale_scores, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
+from attnspec_reference.attention.served_attention import ServedAttention, each_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,12 @@ import numpy as np
 
 from attnspec_controls.control import Control
 from attnspec_mistakes.patches import patch
-from attnspec_reference.attention.attention_gradients import sum_attended, sum_for_keys, sum_for_queries
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+    sum_attended,
+    sum_for_keys,
+    sum_for_queries,
 )
 from attnspec_reference.precision import result_dtype, round_to
 

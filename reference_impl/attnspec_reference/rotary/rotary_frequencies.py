@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec_reference.precision import quietly
-from attnspec_reference.rotary.frequency_inputs import check_factor_lists, check_ranges, check_width, needed_parameters
 from attnspec_reference.rotary.frequency_scalings import (
     blend,
     blending_range,
+    check_factor_lists,
+    check_ranges,
+    check_width,
     choose_factors,
     divide,
     keep_first,
     longrope_attention_factor,
+    needed_parameters,
     ramp,
     scale_long_waves,
     stretch_base,
