@@ -32,7 +32,7 @@ OPERATION = "scaled_dot_product_attention"
 def from_logits(
     finish: Callable[[Attention, Array], Attention], begin: Callable[..., Attention] = scaled_dot_product_attention
 ) -> Computation:
-    """Make an attention that gets its logits from the reference, or a departure, and does the rest in another way.
+    """Make an attention that gets its logits from the reference, or a patched one, and does the rest in another way.
 
     A sink becomes one more key, which has its logit and a value of zeros.
     """

@@ -40,8 +40,8 @@ def online(*, x: Any, axis: int | None = -1) -> Array:
     numbers = np.moveaxis(x, axis, -1) if axis is not None else x.reshape(-1)
     most = np.full((*numbers.shape[:-1], 1), -np.inf, dtype=x.dtype)
     total = np.zeros_like(most)
-    for place in range(numbers.shape[-1]):
-        number = numbers[..., place : place + 1]
+    for index in range(numbers.shape[-1]):
+        number = numbers[..., index : index + 1]
         larger = np.maximum(most, number)
         # As long as all were minus infinity, none has any weight.
         base = np.where(np.isneginf(larger), 0, larger)

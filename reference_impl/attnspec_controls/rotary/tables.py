@@ -33,11 +33,11 @@ def in_float64(positions: Integers, frequencies: Array) -> Array:
 
 def looked_up(*, position_ids: Any, inverse_frequencies: Any, attention_factor: float = 1.0) -> RotaryTables:
     """Compute a row for every position that occurs, and look the rows up."""
-    positions, places = np.unique(check_inputs(position_ids, inverse_frequencies), return_inverse=True)
+    positions, indices = np.unique(check_inputs(position_ids, inverse_frequencies), return_inverse=True)
     phases = positions[:, np.newaxis].astype(inverse_frequencies.dtype) * inverse_frequencies
     factor = np.asarray(attention_factor, dtype=phases.dtype)
-    places = places.reshape(np.shape(position_ids))
-    return RotaryTables((np.cos(phases) * factor)[places], (np.sin(phases) * factor)[places])
+    indices = indices.reshape(np.shape(position_ids))
+    return RotaryTables((np.cos(phases) * factor)[indices], (np.sin(phases) * factor)[indices])
 
 
 CONTROLS: tuple[Control, ...] = (
@@ -56,7 +56,7 @@ CONTROLS: tuple[Control, ...] = (
     Control(
         id="rotary_tables.phases_in_float64",
         operation="rotary_tables",
-        sentence="The phases are held in float64, whatever the dtype.",
+        sentence="The phases are kept in float64, whatever the dtype.",
         function=patch(rotary_tables, phases_of=in_float64),
     ),
     Control(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_oracle.attention.logits import ExactLogits, Scale, exact_logits, scale_for
-from attnspec_oracle.attention.placement import place
+from attnspec_oracle.attention.placement import placed
 from attnspec_oracle.attention.softmax import Softmax
 from attnspec_oracle.exact import ExactArray, add, exact_array, joined, matmul
 
@@ -86,7 +86,7 @@ def attend(
         When shapes contradict each other or an attribute has no meaning.
     """
     batch, heads, query_length, width = query.shape
-    placement = place(
+    placement = placed(
         batch=batch,
         queries=query_length,
         keys=keys.shape[2],
@@ -136,7 +136,7 @@ def check_attention(query: tuple[int, ...], key: tuple[int, ...], value: tuple[i
 
 
 def read_mask(mask: NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[NDArray[np.bool_], ExactArray]:
-    """Tell what a mask lets attend, and what it adds, to logits of a shape (B, H, Sq, Sk)."""
+    """Say what a mask lets attend, and what it adds, to logits of a shape (B, H, Sq, Sk)."""
     attended = np.ones(shape, dtype=np.bool_)
     nothing = exact_array(np.zeros((1,) * len(shape)))
     if mask is None:

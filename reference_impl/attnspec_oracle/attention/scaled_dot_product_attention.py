@@ -165,8 +165,8 @@ def row_means(softmax: Softmax, values: ExactArray) -> Callable[[int], RowMeans]
     def pair(index: int) -> RowMeans:
         head = index // length
         if head not in per_head:
-            place_of_head = np.unravel_index(head, values.shape[:-2])
-            per_head[head] = Values(values.rearranged(lambda moved: moved[place_of_head]))
+            index_of_head = np.unravel_index(head, values.shape[:-2])
+            per_head[head] = Values(values.rearranged(lambda moved: moved[index_of_head]))
         return RowMeans(softmax.row(index), per_head[head])
 
     return pair

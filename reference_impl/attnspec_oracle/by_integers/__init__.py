@@ -2,7 +2,7 @@
 
 Every step is an interval whose two ends are integers over a power of two, rounded outwards. It is slower on long
 rows than ball arithmetic, and covers attention, its gradients and merged states only. It is here so that two ways of
-certifying can be held against each other, bit for bit: see :mod:`attnspec_oracle` for the one that fills the golden
+certifying can be compared, bit for bit: see :mod:`attnspec_oracle` for the one that fills the golden
 files.
 """
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 UNDECIDED = arb("nan")
-"""What a formula gives while its ball is too wide to choose a branch; a tighter ball is then asked for."""
+"""What a formula gives while its ball is too wide to choose a branch; a tighter ball is then requested."""
 
 
 @dataclass(frozen=True)

@@ -54,12 +54,12 @@ def lengths_or_all(lengths: ArrayLike | None, tokens: int) -> Integers | int:
 def causal_offset(
     causal_alignment: str, query_lengths: Integers | int, key_lengths: Integers | int, past_length: int
 ) -> Integers | int:
-    """Find the position of the first query, which places causality, the window and ALiBi (B, 1, 1, 1)."""
+    """Find the position of the first query, from which causality, the window and ALiBi count (B, 1, 1, 1)."""
     return past_length if causal_alignment == "top_left" else key_lengths - query_lengths
 
 
 def distances_ahead(query_length: int, key_length: int, offset: Integers | int) -> Integers:
-    """Tell how far each key stands after each query (B, 1, Sq, Sk); negative where it stands before."""
+    """Find how far each key stands after each query (B, 1, Sq, Sk); negative where it stands before."""
     query_positions = np.arange(query_length)[:, np.newaxis] + offset
     return np.arange(key_length) - query_positions
 
@@ -90,7 +90,7 @@ def add_distance_bias(scores: Array, alibi_slopes: Array | None, offset: Integer
 
 
 def is_boolean(mask: ArrayLike) -> bool:
-    """Tell a mask that selects from one that is added."""
+    """Distinguish a mask that selects from one that is added."""
     return np.asarray(mask).dtype == np.bool_
 
 
@@ -102,7 +102,7 @@ def add_mask(scores: Array, mask: ArrayLike | None) -> Array:
 
 
 def attendable_by_mask(mask: ArrayLike | None, shape: Shape) -> Booleans:
-    """Tell where the mask lets a query attend to a key; broadcast from the right to (B, Hq, Sq, Sk)."""
+    """Mark where the mask lets a query attend to a key; broadcast from the right to (B, Hq, Sq, Sk)."""
     if mask is None:
         return np.ones(shape, dtype=np.bool_)
     mask = np.asarray(mask)
@@ -110,7 +110,7 @@ def attendable_by_mask(mask: ArrayLike | None, shape: Shape) -> Booleans:
 
 
 def within_window(window: Sequence[int | None], query_length: int, key_length: int, offset: Integers | int) -> Booleans:
-    """Tell which keys stand no farther before and after a query than the window reaches (B, 1, Sq, Sk)."""
+    """Mark which keys stand no farther before and after a query than the window extends (B, 1, Sq, Sk)."""
     left, right = window
     ahead = distances_ahead(query_length, key_length, offset)
     attendable = np.ones(ahead.shape, dtype=np.bool_)
@@ -122,12 +122,12 @@ def within_window(window: Sequence[int | None], query_length: int, key_length: i
 
 
 def within_length(tokens: int, lengths: Integers | int) -> Booleans:
-    """Tell which tokens lie before the end of their sequence (B, 1, 1, tokens)."""
+    """Mark which tokens lie before the end of their sequence (B, 1, 1, tokens)."""
     return np.arange(tokens)[np.newaxis] < lengths
 
 
 def answered_queries(query_length: int, query_lengths: Integers | int) -> Booleans:
-    """Tell which queries lie before the end of their sequence (B, 1, Sq, 1)."""
+    """Mark which queries lie before the end of their sequence (B, 1, Sq, 1)."""
     return within_length(query_length, query_lengths).swapaxes(-1, -2)
 
 

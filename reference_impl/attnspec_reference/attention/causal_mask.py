@@ -52,7 +52,7 @@ def causal_mask(
 
 
 def at_or_before(query_length: int, key_length: int, offset: int | Integers) -> Booleans:
-    """Tell whether key j stands at or before query i, which stands at position i + offset."""
+    """Say whether key j stands at or before query i, which stands at position i + offset."""
     query_positions = np.arange(query_length)[:, np.newaxis] + offset
     key_positions = np.arange(key_length)[np.newaxis, :]
     return key_positions <= query_positions

@@ -61,9 +61,9 @@ def multi_head_attention(
     Parameters
     ----------
     query
-        Tokens (B, Sq, D) that ask. Their dtype is the dtype of the results.
+        Tokens (B, Sq, D) that query. Their dtype is the dtype of the results.
     key, value
-        Tokens (B, Sk, D) that are asked, and that answer.
+        Tokens (B, Sk, D) that are queried, and that answer.
     w_query, w_key, w_value, w_output
         Weight matrices (D, D), applied from the right.
     b_query, b_key, b_value, b_output

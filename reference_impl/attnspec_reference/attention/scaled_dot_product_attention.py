@@ -208,7 +208,7 @@ def scaled_dot_product_attention(
     query, key, value = widen(query, dtype), widen(present_key, dtype), widen(present_value, dtype)
     sinks, alibi_slopes = widen_if_given(sinks, dtype), widen_if_given(alibi_slopes, dtype)
 
-    # Place the queries
+    # Position the queries
     queries_counted, keys_counted = lengths_or_all(query_lengths, query_length), lengths_or_all(key_lengths, key_length)
     offset = causal_offset(causal_alignment, queries_counted, keys_counted, past_length)
 

@@ -223,7 +223,7 @@ def gradient_of_softmax(weights: Array, grad_weights: Array, subtracted: Array, 
 
 
 def gradient_of_cap(scores: Array, softcap: float | None, attendable: Booleans) -> Array | float:
-    """Tell how much a capped score moves with its score; 1 without a cap, and where nothing is attended."""
+    """Find how much a capped score moves with its score; 1 without a cap, and where nothing is attended."""
     if not softcap:
         return 1.0
     return np.where(attendable, 1 - np.tanh(scores / softcap) ** 2, 1)

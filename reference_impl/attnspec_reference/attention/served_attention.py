@@ -99,7 +99,7 @@ def packed_attention(
 
 
 def each_sequence(starts: ArrayLike) -> list[slice]:
-    """Tell which tokens each sequence has: from where it begins to where the next one does."""
+    """Find which tokens each sequence has: from where it begins to where the next one does."""
     positions = np.asarray(starts).tolist()
     return [slice(start, end) for start, end in pairwise(positions)]
 

@@ -109,7 +109,7 @@ def rotate(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, 
 
 
 def put_back(first: Array, second: Array, pairing: str, rest: Array) -> Array:
-    """Give every feature of the pairs its place, and let the features that were not rotated follow."""
+    """Give every feature of the pairs its position, and let the features that were not rotated follow."""
     if pairing == "interleaved":
         paired = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], 2 * first.shape[-1])
     else:

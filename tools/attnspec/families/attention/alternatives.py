@@ -12,64 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.tolerance import Tolerance
-from attnspec.families.attention.backward_alternatives import expected_gradients
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec.families.attention.steps.merging import OPERATION as MERGING
-from attnspec.families.attention.steps.merging import MergeBound, declared_logarithms, expected_of_merged
 from attnspec.families.attention.tolerance.backward_bound import BackwardBound
+from attnspec.families.attention.tolerance.error_bound import AttentionBound
+from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
 from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.tolerance import Estimate, Interval
+    from attnspec.bounds.tolerance import Tolerance
     from attnspec.families.attention.steps.quantized import Quantization
 
 
 _BACKWARD = "scaled_dot_product_attention_backward"
 _OF_PARTS = ("logsumexp_a", "logsumexp_b")
 """The logarithms of two parts that are merged."""
-
-
-class AttentionBound(Tolerance):
-    """Values and tolerances of the outputs of one case of attention, and the elements that declared conventions decide.
-
-    By output: `fully_masked` elements have a query without any key, `without_mean` ones of them no mean of values
-    either. `shift` (B, Hq, Sq, 1): how far logits lie above the normative ones; None for not at all.
-    """
-
-    def __init__(
-        self,
-        estimates: Mapping[str, Callable[[], Estimate]],
-        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
-        fully_masked: Mapping[str, NDArray[np.bool_]] | None = None,
-        *,
-        without_mean: Mapping[str, NDArray[np.bool_]] | None = None,
-        no_keys: bool = False,
-        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
-        shift: NDArray[Any] | None = None,
-        unspecified: Mapping[str, NDArray[np.bool_]] | None = None,
-        interval: Mapping[str, Callable[[], Interval]] | None = None,
-        overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
-        quantized: Quantization | None = None,
-        beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
-    ) -> None:
-        super().__init__(estimates, vacuous, fully_masked, unspecified=unspecified, interval=interval)
-        self.fully_masked = self.by_convention
-        self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
-        self.has_no_keys = no_keys
-        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
-        self.shift = shift
-        self._overflowed = overflowed
-        self.quantized = quantized
-        self.beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] = beyond_dequantized or dict
-
-    def overflowed(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
-        """Return, by output name, the elements of a run that an overflow between the steps reaches."""
-        return {} if self._overflowed is None else self._overflowed(run)
 
 
 def handed(
@@ -121,7 +81,7 @@ def expected(
     if conventions["logsumexp_base"] == "2" and "logsumexp" in outputs:
         declared.logarithms_to_base_2()
     if conventions["masked_nonfinite"] == "propagates" or conventions["fully_masked_row"] in ("uniform", "filled"):
-        declared.what_excluded_numbers_reach()
+        declared.beyond_excluded_numbers()
     if conventions["half_precision_overflow"] == "open":
         declared.what_an_overflow_reaches(run)
     if bound.quantized is not None:
@@ -147,7 +107,7 @@ def computed_under(
 
 def without_keys(operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
     """Return the elements of rows that weigh no key at all, by what was computed: a mistake may leave other keys."""
-    if operation == MERGING:
+    if operation == "merge_states":
         return {"logsumexp": np.isneginf(outputs["logsumexp"])} if "logsumexp" in outputs else {}
     weights, logsumexp = outputs.get("weights"), outputs.get("logsumexp")
     if weights is None or weights.ndim < 2:
@@ -211,8 +171,8 @@ class _Declared:
         self.outputs["logsumexp"] = self.outputs["logsumexp"] * math.log2(math.e)
         self._graded_under("logsumexp_base=2")
 
-    def what_excluded_numbers_reach(self) -> None:
-        """Leave out the elements that NaN and infinities in excluded positions may reach.
+    def beyond_excluded_numbers(self) -> None:
+        """Leave out the elements that NaN and infinities in excluded positions may affect.
 
         A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
         """
@@ -249,3 +209,65 @@ class _Declared:
     def _graded_under(self, alternative: str) -> None:
         if alternative not in self.under:
             self.under.append(alternative)
+
+
+def expected_gradients(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: BackwardBound, run: int
+) -> Expected:
+    """Return the expected gradients under declared conventions, from normative ones; `run` indexes the tolerances."""
+    expected, under = dict(outputs), list[str]()
+    ungraded: dict[str, NDArray[np.bool_]] = {}
+
+    def leave_open(elements: Mapping[str, NDArray[np.bool_]], alternative: str) -> None:
+        reached = {name: found for name, found in elements.items() if name in expected and found.any()}
+        for name, found in reached.items():
+            ungraded[name] = ungraded[name] | found if name in ungraded else found
+        if reached:
+            under.append(alternative)
+
+    name = "no_keys" if bound.has_no_keys else "fully_masked_row"
+    choice = conventions[name]
+    if bound.queries_without_keys is not None and choice in ("nan", "uniform", "filled"):
+        open_elements = bound.made_of(bound.queries_without_keys)
+        if choice == "uniform":
+            # The weights are 1/n; whether their own gradients go on depends on how the row was masked.
+            del open_elements["grad_value"]
+            open_elements |= bound.values_of_rows_without_keys()
+            if "grad_value" in expected:
+                # NaN that comes from queries with keys stays.
+                reached = bound.by_convention["grad_value"] & ~np.isnan(expected["grad_value"])
+                expected["grad_value"] = np.where(reached, bound.of("grad_value").value, expected["grad_value"])
+        leave_open(open_elements, f"{name}={choice}")
+    if conventions["masked_nonfinite"] == "propagates":
+        leave_open(bound.reached(), "masked_nonfinite=propagates")
+    if conventions["half_precision_overflow"] == "open":
+        leave_open(bound.overflowed(run), "half_precision_overflow=open")
+    return Expected(expected, ungraded, tuple(under))
+
+
+def expected_of_merged(
+    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: MergeBound, run: int
+) -> Expected:
+    """Return the expected outputs of two merged parts under declared conventions, as `Family` has it."""
+    declared = dict(outputs)
+    under: list[str] = []
+    if "logsumexp" in declared:
+        declared["logsumexp"] = declared_logarithms(declared["logsumexp"], conventions)
+        if conventions["logsumexp_base"] == "2":
+            under.append("logsumexp_base=2")
+        if conventions["empty_logsumexp"] == "plus_infinity" and bound.without_keys.any():
+            under.append("empty_logsumexp=plus_infinity")
+    left_open = bound.drowned(run)
+    if conventions["masked_nonfinite"] == "propagates" and bound.poisoned.any():
+        left_open = left_open | bound.poisoned
+        under.append("masked_nonfinite=propagates")
+    return Expected(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
+
+
+def declared_logarithms(logarithms: NDArray[Any], conventions: Mapping[str, str]) -> NDArray[Any]:
+    """Return natural logarithms to the declared base, and with the declared sign where there are no keys."""
+    if conventions["logsumexp_base"] == "2":
+        logarithms = logarithms * math.log2(math.e)
+    if conventions["empty_logsumexp"] == "plus_infinity":
+        logarithms = np.where(logarithms == -np.inf, np.inf, logarithms)
+    return logarithms

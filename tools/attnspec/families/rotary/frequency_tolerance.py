@@ -125,7 +125,7 @@ def _end(turns: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float,
 def _mixed(powers: Estimate, factor: float, divided_share: _Share, unit: Any) -> Estimate:
     """Return frequencies of which a share is divided by the factor.
 
-    The share itself is held as 1 minus another one by some, so that its rounding is absolute.
+    The share itself is kept as 1 minus another one by some, so that its rounding is absolute.
     """
     share = np.clip(divided_share.uncut, 0.0, 1.0)
     divided = powers.value / factor

@@ -185,7 +185,7 @@ def _attended(
     lengths = {name: given[name][[entry]] for name in ("key_lengths",) if name in given}
     places = _places(extents, given, attributes, entry, queries)
     shape = (1, 1, queries.size, extents.keys)
-    attendable = attendance(shape, 0, lengths, places=places, **placing).attendable[0, 0].copy()
+    attendable = attendance(shape, 0, lengths, query_positions=places, **placing).attendable[0, 0].copy()
     if "query_lengths" in given:
         attendable[queries >= given["query_lengths"][entry]] = False
     return attendable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec.families.rotary.pairing import paired_features
+from attnspec.families.rotary.tolerances import paired_features
 from attnspec_draws.generators import (
     HOLDING,
     Drawn,

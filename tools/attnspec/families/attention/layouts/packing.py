@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.arrangement import Repacked
-from attnspec.families.attention.layouts.sequences import OPERATION, lying_as_given, sequences_of, wrong_outputs
+from attnspec.families.attention.layouts.sequences import OPERATION, arranged_as_given, sequences_of, wrong_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def packed(
         "key_starts": _starts(sequences.key_lengths),
     }
     others = {name: array for name, array in inputs.items() if name not in _REPACKED}
-    laid_out = lying_as_given(by_token, _MADE_FROM, inputs, swapped=(0, 1))
+    laid_out = arranged_as_given(by_token, _MADE_FROM, inputs, swapped=(0, 1))
     return Repacked({**laid_out, **others}, sequences.attributes, restore)
 
 

@@ -20,7 +20,7 @@ in layouts with a list:
 
 What must not be read is poisoned: with NaN and with large numbers, in turn, where what an excluded key holds has no
 effect; with large numbers alone where it may. Size of the pages, order in the pool and poison follow from shapes and
-attributes, and from how often the same was asked before; so they are the same on every machine.
+attributes, and from how often the same was requested before; so they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ import numpy as np
 from attnspec.contract.arrangement import Repacked
 from attnspec.families.attention.layouts.sequences import (
     OPERATION,
+    arranged_as_given,
     draw_of,
-    lying_as_given,
     sequences_of,
     wrong_outputs,
 )
@@ -120,16 +120,16 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
         if heads_first:
             pools = {name: np.ascontiguousarray(pool.swapaxes(1, 2)) for name, pool in pools.items()}
         if by_list:
-            places = _as_list(in_pages, sequences.key_lengths)
+            tables = _as_list(in_pages, sequences.key_lengths)
         else:
-            places = _as_table(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
+            tables = _as_table(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
         query, value = inputs["query"], inputs["value"]
 
         def restore(outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]] | str:
             return wrong_outputs(outputs, query.shape[:3], value.shape[3]) or outputs
 
         others = {name: array for name, array in inputs.items() if name not in (*_REPACKED, "query")}
-        laid_out = lying_as_given({**pools, **places}, _MADE_FROM, inputs, swapped=(1, 2))
+        laid_out = arranged_as_given({**pools, **tables}, _MADE_FROM, inputs, swapped=(1, 2))
         return Repacked({"query": query, **laid_out, **others}, sequences.attributes, restore)
 
     return arrange
@@ -178,22 +178,24 @@ def _shared(pages: tuple[NDArray[np.int64], ...], sequences: Sequences, size: in
     """
     shared: list[NDArray[np.int64]] = []
     tokens = list(zip(sequences.keys, sequences.values, strict=True))
-    for own, held in zip(pages, tokens, strict=True):
-        earlier = [_pages_alike(held, other, size) for other in tokens[: len(shared)]]
+    for own, tokens_of_one in zip(pages, tokens, strict=True):
+        earlier = [_pages_alike(tokens_of_one, other, size) for other in tokens[: len(shared)]]
         most = max(earlier, default=0)
         prefix = shared[earlier.index(most)][:most] if most else own[:0]
         shared.append(np.concatenate([prefix, own[most:]]))
     return tuple(shared)
 
 
-def _pages_alike(held: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int) -> int:
+def _pages_alike(
+    tokens_of_one: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int
+) -> int:
     """Count the pages of one sequence, keys (H, L, E) and values (H, L, Ev), that it can have from an earlier one."""
-    length = min(held[0].shape[1], other[0].shape[1])
+    length = min(tokens_of_one[0].shape[1], other[0].shape[1])
     differ = np.zeros(length, dtype=np.bool_)
-    for one, another in zip(held, other, strict=True):
+    for one, another in zip(tokens_of_one, other, strict=True):
         differ |= np.any(one[:, :length] != another[:, :length], axis=(0, 2))
     alike = int(differ.argmax()) if differ.any() else length
-    is_a_beginning = alike == held[0].shape[1]
+    is_a_beginning = alike == tokens_of_one[0].shape[1]
     return -(-alike // size) if is_a_beginning else alike // size
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
-from attnspec.families.attention.layouts.lying import can_be_kept, lying_as
+from attnspec.families.attention.layouts.memory_order import arranged_as, can_be_kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ def draw_of(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -
     return zlib.crc32(repr((shapes, sorted(attributes.items()))).encode())
 
 
-def lying_as_given(
+def arranged_as_given(
     made: Mapping[str, NDArray[Any]],
     made_from: Mapping[str, tuple[str, ...]],
     inputs: Mapping[str, NDArray[Any]],
@@ -83,10 +83,12 @@ def lying_as_given(
 ) -> dict[str, NDArray[Any]]:
     """Return arguments of a layout, fresh in C order, in the memory layouts of the inputs that each was made from.
 
-    `made_from` names those inputs by argument; `swapped` is that of :func:`~.lying.lying_as`.
+    `made_from` names those inputs by argument; `swapped` is that of :func:`~.memory_order.arranged_as`.
     """
     return {
-        name: lying_as(tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped)
+        name: arranged_as(
+            tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped
+        )
         for name, array in made.items()
     }
 
@@ -190,8 +192,8 @@ def _aligned(
     """Return the attributes that keep the positions of queries, though their past is no longer separate."""
     by_position = any(attributes.get(name) for name in _BY_POSITION) or "alibi_slopes" in inputs
     choice = circumstances.conventions.get(_ALIGNMENT, _CALLERS)
-    asked = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice
-    if not past or not by_position or asked == _BOTTOM_RIGHT:
+    alignment = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice
+    if not past or not by_position or alignment == _BOTTOM_RIGHT:
         return attributes
     if not squared:
         return "queries that are aligned at the top left stand apart from their past, which is one with the keys here"

@@ -10,10 +10,9 @@ import numpy as np
 
 from attnspec.bounds.estimates import exactly
 from attnspec.bounds.tolerance import Estimate, Tolerance
-from attnspec.families.attention.steps.backward_nonfinite import not_finite
+from attnspec.families.attention.steps.nonfinite import not_finite
 from attnspec.families.attention.tolerance.error_bound import attention_tolerance
-from attnspec.families.attention.tolerance.gradient_error import GradientTolerance, repeated_last
-from attnspec.families.attention.tolerance.gradient_range import GradientRange
+from attnspec.families.attention.tolerance.gradient_error import GradientRange, GradientTolerance, repeated_last
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.score_gradients import ScoreGradients, Upstream
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
-    from attnspec.families.attention.steps.backward_nonfinite import NotFinite
+    from attnspec.families.attention.steps.nonfinite import NotFinite
 
 
 class BackwardBound(Tolerance):
@@ -38,26 +37,14 @@ class BackwardBound(Tolerance):
         self._has_sinks = "sinks" in inputs
         self._gradients = gradients
         forward = gradients.scores.forward
-        estimates: dict[str, Callable[[], Estimate]] = {
-            "grad_query": lambda: gradients.grad_query,
-            "grad_key": lambda: gradients.grad_key,
-            "grad_value": lambda: gradients.grad_value,
-            "delta": lambda: gradients.delta,
-            "grad_scores": lambda: gradients.grad_scores,
-        }
+        names = ("grad_query", "grad_key", "grad_value", "delta", "grad_scores", *["grad_sinks"][: self._has_sinks])
+        estimates: dict[str, Callable[[], Estimate]] = {name: partial(getattr, gradients, name) for name in names}
         ranges: dict[str, Callable[[GradientRange], NDArray[Any]]] = {
-            "grad_query": GradientRange.grad_query,
-            "grad_key": GradientRange.grad_key,
-            "grad_value": GradientRange.grad_value,
-            "delta": GradientRange.delta,
-            "grad_scores": GradientRange.grad_scores,
+            name: getattr(GradientRange, name) for name in names
         }
         if self._mask_shape is not None:
             estimates["grad_mask"] = partial(gradients.grad_mask, self._mask_shape)
-            ranges["grad_mask"] = partial(_range_of_mask, shape=self._mask_shape)
-        if self._has_sinks:
-            estimates["grad_sinks"] = lambda: gradients.grad_sinks
-            ranges["grad_sinks"] = GradientRange.grad_sinks
+            ranges["grad_mask"] = partial(GradientRange.grad_mask, shape=self._mask_shape)
         self.queries_without_keys = forward.fully_masked
         self.has_no_keys = forward.keys.attendable.shape[-1] == 0
         self._not_finite = not_finite(inputs, gradients.scores.live, gradients.scores.counted[..., 0])
@@ -87,7 +74,7 @@ class BackwardBound(Tolerance):
         return {**found, **self._of_mask(np.broadcast_to(queries[..., None], scores.live.shape))}
 
     def reached(self) -> dict[str, NDArray[np.bool_]]:
-        """Return, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
+        """Return, by output name, the elements that excluded NaN and infinities affect in plain arithmetic.
 
         A product of NaN or an infinity and a weight of 0 is in every sum of its heads.
         """
@@ -169,10 +156,6 @@ class BackwardBound(Tolerance):
             width = half(GradientRange(self._gradients))
             # Two comparisons, since a range of 0 makes no tolerance vacuous.
             return (width > 0) & (self._estimates[name]().error > width)
-
-
-def _range_of_mask(ranges: GradientRange, shape: tuple[int, ...]) -> NDArray[Any]:
-    return ranges.grad_mask(shape, repeated_last)
 
 
 def backward_tolerance(

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.bounds.tolerance import Elsewhere, Estimate, Interval
-from attnspec.families.attention.alternatives import AttentionBound
-from attnspec.families.attention.tolerance.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class _SampledBound(AttentionBound):
 
 
 class _Lazily:
-    """The bound of a question, computed when it is first asked for."""
+    """The bound of a question, computed when it is first read."""
 
     def __init__(self, question: _Question) -> None:
         self._question = question
@@ -171,20 +170,20 @@ class _Question:
         logsumexps = self.sample.get("logsumexp", np.empty(0, dtype=np.int64))
         runs = np.shape(np.atleast_1d(self.precision.output))[0] if np.ndim(self.precision.output) else None
         found = _Found.empty(outputs.size, logsumexps.size, runs)
-        place_of = {divmod(index, width): place for place, index in enumerate(outputs.tolist())}
-        place_of_row = {row: place for place, row in enumerate(logsumexps.tolist())}
+        slot_of = {divmod(index, width): slot for slot, index in enumerate(outputs.tolist())}
+        slot_of_row = {row: slot for slot, row in enumerate(logsumexps.tolist())}
         for block in self._blocks(width):
             result = self._result(block)
             for number, row in enumerate(block.rows):
                 index = int(np.ravel_multi_index(row[:3], self.extents[:3]))
                 wanted = [
-                    (place_of[index, feature], column)
+                    (slot_of[index, feature], column)
                     for column, feature in enumerate(block.features.tolist())
-                    if (index, feature) in place_of
+                    if (index, feature) in slot_of
                 ]
                 found.put_output(result, number, wanted)
-                if index in place_of_row:
-                    found.put_logsumexp(result, number, place_of_row[index])
+                if index in slot_of_row:
+                    found.put_logsumexp(result, number, slot_of_row[index])
         return found.whole(shifted=bool(self._alternatives.alibi_by_column))
 
     def _blocks(self, width: int) -> Iterator[_Block]:
@@ -228,7 +227,7 @@ class _Question:
             _exactly(self._tokens("value", entry, shared, keys, block.features)),
             self.precision,
             {**given, "key_lengths": np.array([end])},
-            places=np.array([row.position - keys.start for row in block.rows]),
+            query_positions=np.array([row.position - keys.start for row in block.rows]),
             shifted_by=keys.start,
             alternatives=self._alternatives,
             **attributes,
@@ -275,8 +274,8 @@ class _Question:
             _, heads, tokens, _ = self._shape(part)
             begin, end = max(keys.start - start, 0), min(keys.stop - start, tokens)
             if begin < end:
-                place = (entry * heads + head) * tokens
-                parts.append(_drawn(self.inputs, part, place + begin, place + end, features))
+                slot = (entry * heads + head) * tokens
+                parts.append(_drawn(self.inputs, part, slot + begin, slot + end, features))
             start += tokens
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -352,8 +351,8 @@ class _Found:
         """Take a result's bounds of some features of one of its queries; each is an index here, and a column there."""
         if not wanted:
             return
-        places, columns = (list(each) for each in zip(*wanted, strict=True))
-        self.value[places] = result.output.value[0, 0, number, columns]
+        slots, columns = (list(each) for each in zip(*wanted, strict=True))
+        self.value[slots] = result.output.value[0, 0, number, columns]
         interval, beyond = result.interval, result.beyond
         pairs = (
             (self.error, result.output.error),
@@ -363,14 +362,14 @@ class _Found:
             (self.beyond, beyond),
         )
         for kept, found in pairs:
-            kept[..., places] = found[..., 0, 0, number, :][..., columns]
+            kept[..., slots] = found[..., 0, 0, number, :][..., columns]
 
-    def put_logsumexp(self, result: AttentionTolerance, number: int, place: int) -> None:
+    def put_logsumexp(self, result: AttentionTolerance, number: int, slot: int) -> None:
         """Take what a result says of the logsumexp of one of its queries."""
-        self.logsumexp[place] = result.logsumexp.value[0, 0, number]
-        self.of_logsumexp[..., place] = result.logsumexp.error[..., 0, 0, number]
+        self.logsumexp[slot] = result.logsumexp.value[0, 0, number]
+        self.of_logsumexp[..., slot] = result.logsumexp.error[..., 0, 0, number]
         if result.shift is not None:
-            self.shift[place] = result.shift[0, 0, number]
+            self.shift[slot] = result.shift[0, 0, number]
 
     def whole(self, *, shifted: bool) -> _Bounded:
         """Return all that was found."""

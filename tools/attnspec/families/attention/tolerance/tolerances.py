@@ -18,11 +18,10 @@ from attnspec.bounds.estimates import (
     share_interval,
 )
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given
-from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
-from attnspec.families.attention.tolerance.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
 
@@ -169,7 +168,7 @@ def _attention(
         reached=reached,
         shift=result.shift,
         unspecified=_unspecified(result),
-        interval={"output": lambda: result.interval, "weights": lambda: result.reach_of_weights},
+        interval={"output": lambda: result.interval, "weights": lambda: result.interval_of_weights},
         overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
         beyond_dequantized=lambda: _of_queries(result, meeting(np.inf if quantized is None else quantized.largest)),
@@ -242,7 +241,7 @@ def _context_vector(
         },
         interval={
             "context": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval)),
-            "weights": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.reach_of_weights)),
+            "weights": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval_of_weights)),
         },
         overflowed=lambda run: _of_one_query(result, run),
     )
@@ -280,7 +279,7 @@ def _single_head(
         **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
     vacuous = {"weights": lambda: result.vacuous_weights[..., 0, 0, :, :]}
-    interval = {"weights": lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.reach_of_weights))}
+    interval = {"weights": lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.interval_of_weights))}
     width = result.value.value.shape[-1]
     if "w_output" in inputs:
         weight = exactly(inputs["w_output"])
@@ -338,7 +337,7 @@ def _multi_head(
     width = weight.value.shape[-1]
 
     def reached() -> Mapping[str, NDArray[np.bool_]]:
-        """Return what excluded tokens that are not finite reach: a row of its head, and with it the whole token."""
+        """Return what excluded tokens that are not finite affect: a row of its head, and with it the whole token."""
         by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
         return {**_of_tokens(result, by_keys | by_values, width), "weights": _of_rows(result, by_keys)["weights"]}
 
@@ -356,7 +355,7 @@ def _multi_head(
         no_keys=key.value.shape[-2] == 0,
         reached=reached,
         unspecified=_unowed_weights(result),
-        interval={"weights": lambda: result.reach_of_weights},
+        interval={"weights": lambda: result.interval_of_weights},
         overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
     )
 

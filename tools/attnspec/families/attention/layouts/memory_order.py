@@ -32,7 +32,7 @@ def can_be_kept(array: NDArray[Any]) -> bool:
     return all(stride or length < 2 for stride, length in zip(array.strides, array.shape, strict=True))
 
 
-def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
+def arranged_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
     """Return a fresh array in C order with the memory layout of its first original that does not lie as usual.
 
     `swapped` axes change positions in memory where the original's are ordered otherwise than the first or last one
