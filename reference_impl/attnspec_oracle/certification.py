@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from flint import ctx
 
-from attnspec_oracle.errors import OracleError
+from attnspec_oracle.interface import OracleError
 from attnspec_oracle.rounding import round_ball, round_fraction
 
 if TYPE_CHECKING:

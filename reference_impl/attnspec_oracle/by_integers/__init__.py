@@ -6,8 +6,7 @@ certifying can be compared, bit for bit: see :mod:`attnspec_oracle` for the one 
 files.
 """
 
-from attnspec_oracle.by_integers.attention import AttentionRow, attention_row
+from attnspec_oracle.by_integers.attention import AttentionRow, MergedRow, attention_row, merged_row
 from attnspec_oracle.by_integers.gradients import attention_gradients
-from attnspec_oracle.by_integers.merging import MergedRow, merged_row
 
 __all__ = ["AttentionRow", "MergedRow", "attention_gradients", "attention_row", "merged_row"]

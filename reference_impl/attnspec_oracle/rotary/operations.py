@@ -10,8 +10,7 @@ import numpy as np
 from flint import arb
 
 from attnspec_oracle.certification import certify
-from attnspec_oracle.rotary.computed import Computed
-from attnspec_oracle.rotary.frequencies import Frequencies
+from attnspec_oracle.rotary.frequencies import Computed, Frequencies
 from attnspec_oracle.rounding import round_fraction
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from attnspec.families.attention.steps.quantized import product_with_scale
 from attnspec.families.record import KeySets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
+    from attnspec.families.record import Arrays
 
 _NO_WEIGHT = 1e-9
 """The largest share that counts as no weight: the smallest that `_LARGEST_SCORE` leaves a key lies far above."""
@@ -31,7 +30,7 @@ _LARGEST_SCORE = 10.0
 """Scores below it leave every key a weight far above `_NO_WEIGHT`."""
 
 
-def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets | None:
+def key_sets(case: Case, dtype: str, got: Arrays) -> KeySets | None:
     """Return which keys were attended and which should have been (B, H, Sq, Sk); None where outputs do not show it."""
     golden = case.golden(dtype)
     if case.operation == "causal_mask":

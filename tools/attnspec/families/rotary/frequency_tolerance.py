@@ -40,7 +40,7 @@ def inverse_frequencies(attributes: Mapping[str, Any], precision: Precision) -> 
     # The exponential of a logarithm times an exponent carries the rounding of its argument.
     relative = 2 * unit * (1 + exponents * abs(math.log(base))) + exponents * of_base
     powers = Estimate(base**-exponents, base**-exponents * relative)
-    return settled(_SCALED.get(scaling, _unscaled)(powers, attributes, unit), precision)
+    return settled(_SCALED[scaling](powers, attributes, unit), precision)
 
 
 def attention_factor(attributes: Mapping[str, Any], precision: Precision) -> Estimate:
@@ -68,17 +68,9 @@ def _stretched(theta: float, attributes: Mapping[str, Any], unit: Any) -> tuple[
     return theta * stretch**exponent, of_power + 2 * unit
 
 
-def _unscaled(powers: Estimate, _: Mapping[str, Any], __: Any) -> Estimate:
-    return powers
-
-
 def _divided(powers: Estimate, divisor: Any, unit: Any) -> Estimate:
     value = powers.value / divisor
     return Estimate(value, powers.error / divisor + 2 * unit * value)
-
-
-def _linear(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
-    return _divided(powers, attributes["factor"], unit)
 
 
 def _longrope(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
@@ -156,7 +148,9 @@ def _magnitude(factor: float, coefficient: float) -> float:
 
 
 _SCALED: Mapping[str, Callable[[Estimate, Mapping[str, Any], Any], Estimate]] = {
-    "linear": _linear,
+    "none": lambda powers, _, __: powers,
+    "dynamic": lambda powers, _, __: powers,
+    "linear": lambda powers, attributes, unit: _divided(powers, attributes["factor"], unit),
     "llama3": _llama3,
     "longrope": _longrope,
     "proportional": _proportional,

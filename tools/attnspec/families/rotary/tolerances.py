@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
+    from attnspec.families.record import Arrays
 
 
 _CONVENTION = "half_precision_overflow"
@@ -40,9 +41,7 @@ class RotationBound(Tolerance):
         return self._products > largest[run if largest.size > 1 else 0]
 
 
-def expected(
-    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int
-) -> Expected:
+def expected(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance, run: int) -> Expected:
     """Return the expected outputs under declared conventions, as :class:`attnspec.families.record.Family` has it."""
     if isinstance(bound, RotationBound) and conventions[_CONVENTION] == "open":
         elements = bound.overflowed(run)
@@ -62,11 +61,7 @@ def paired_features(pairs: int, pairing: str) -> tuple[slice, slice]:
 
 
 def tolerance(
-    operation: str,
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    precision: Precision,
-    conventions: Mapping[str, str],
+    operation: str, inputs: Arrays, attributes: Mapping[str, Any], precision: Precision, conventions: Mapping[str, str]
 ) -> Tolerance:
     """Return values and tolerances of the outputs of a case, as `ToleranceModel` has it."""
     del conventions

@@ -46,9 +46,8 @@ from attnspec.families.attention.layouts.paging import paged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from attnspec.contract.arrangement import Circumstances, Layout
+    from attnspec.families.record import Arrays
 
 _ATTENDING = ("query", "key", "value", "output")
 """Tensors of tokens, in both attention operations that have a batch axis."""
@@ -108,10 +107,7 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
 
 def _arranging(layout: str) -> Layout:
     def arrange(
-        operation: str,
-        inputs: Mapping[str, NDArray[Any]],
-        attributes: Mapping[str, Any],
-        _circumstances: Circumstances,
+        operation: str, inputs: Arrays, attributes: Mapping[str, Any], _circumstances: Circumstances
     ) -> Arrangement | str | None:
         if layout == _FEATURES_FIRST and operation == "softmax":
             return _softmax_of_columns(inputs["x"].ndim, attributes)

@@ -15,17 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _PREFIX, _FORTRAN, _SWAPPED = (
-    "ordinary",
-    "read-only",
-    "backwards",
-    "gapped",
-    "inside",
-    "prefix",
-    "fortran",
-    "swapped",
-)
-
 
 def can_be_kept(array: NDArray[Any]) -> bool:
     """Return whether other memory can have these strides: not where one part of it stands for many."""
@@ -39,8 +28,8 @@ def arranged_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swa
     first.
     """
     kinds = [_kind(original) for original in originals]
-    kind = next((kind for kind in kinds if kind != _ORDINARY), _ORDINARY)
-    if kind == _SWAPPED:
+    kind = next((kind for kind in kinds if kind != "ordinary"), "ordinary")
+    if kind == "swapped":
         return array.swapaxes(*swapped).copy().swapaxes(*swapped) if array.ndim > max(swapped) else array
     return _LAID_OUT[kind](array)
 
@@ -48,17 +37,17 @@ def arranged_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swa
 def _kind(array: NDArray[Any]) -> str:
     """Name the memory order of an array."""
     if not array.flags.writeable:
-        return _READ_ONLY
+        return "read-only"
     if any(stride < 0 for stride in array.strides):
-        return _BACKWARDS
+        return "backwards"
     is_part = isinstance(array.base, np.ndarray) and array.base.size > array.size
     if is_part:
         if array.flags.c_contiguous:
-            return _INSIDE
-        return _PREFIX if array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize) else _GAPPED
+            return "inside"
+        return "prefix" if array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize) else "gapped"
     if array.flags.c_contiguous:
-        return _ORDINARY
-    return _FORTRAN if array.flags.f_contiguous else _SWAPPED
+        return "ordinary"
+    return "fortran" if array.flags.f_contiguous else "swapped"
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -102,11 +91,11 @@ def _elsewhere(array: NDArray[Any]) -> NDArray[Any]:
 
 
 _LAID_OUT: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    _ORDINARY: lambda array: array,
-    _READ_ONLY: _read_only,
-    _BACKWARDS: _backwards,
-    _GAPPED: _gapped,
-    _INSIDE: _inside,
-    _PREFIX: _prefix,
-    _FORTRAN: np.asfortranarray,
+    "ordinary": lambda array: array,
+    "read-only": _read_only,
+    "backwards": _backwards,
+    "gapped": _gapped,
+    "inside": _inside,
+    "prefix": _prefix,
+    "fortran": np.asfortranarray,
 }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.contract.arrangement import Circumstances
+    from attnspec.families.record import Arrays
 
 _REPACKED = ("query", "key", "value", "past_key", "past_value", "key_lengths", "query_lengths")
 _MADE_FROM = {
@@ -40,7 +41,7 @@ _MADE_FROM = {
 
 
 def packed(
-    operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], circumstances: Circumstances
+    operation: str, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
 ) -> Repacked | str | None:
     """Put the sequences of a batch behind one another."""
     if operation != OPERATION:
@@ -52,7 +53,7 @@ def packed(
     batch, heads, queries, _ = query.shape
     counted: NDArray[np.bool_] = np.less(np.arange(int(queries)), sequences.query_lengths[:, np.newaxis])
 
-    def restore(outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]] | str:
+    def restore(outputs: Arrays) -> Arrays | str:
         problem = wrong_outputs(outputs, (int(np.count_nonzero(counted)), heads), value.shape[3])
         if problem is not None:
             return problem

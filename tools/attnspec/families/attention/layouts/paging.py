@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from attnspec.contract.arrangement import Circumstances, Layout
     from attnspec.families.attention.layouts.sequences import Sequences
+    from attnspec.families.record import Arrays
 
 _REPACKED = ("key", "value", "past_key", "past_value", "key_lengths")
 
@@ -108,7 +109,7 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
     """
 
     def arrange(
-        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], circumstances: Circumstances
+        operation: str, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
     ) -> Repacked | str | None:
         if operation != OPERATION:
             return None
@@ -125,7 +126,7 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
             tables = _as_table(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
         query, value = inputs["query"], inputs["value"]
 
-        def restore(outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]] | str:
+        def restore(outputs: Arrays) -> Arrays | str:
             return wrong_outputs(outputs, query.shape[:3], value.shape[3]) or outputs
 
         others = {name: array for name, array in inputs.items() if name not in (*_REPACKED, "query")}
@@ -136,10 +137,7 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
 
 
 def _in_pages(
-    sequences: Sequences,
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    circumstances: Circumstances,
+    sequences: Sequences, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
 ) -> _Paged:
     draw, before = draw_of(inputs, attributes), circumstances.before
     said = circumstances.settings.get("page_size")
@@ -163,7 +161,7 @@ def _in_pages(
     return _Paged(pools[0], pools[1], pages, order[len(order) - _SPARE :], size)
 
 
-def _spare(inputs: Mapping[str, NDArray[Any]], draw: int, size: int) -> int:
+def _spare(inputs: Arrays, draw: int, size: int) -> int:
     """Count the pages that belong to nobody: few, or so many that numbers of slots no longer fit 16 bits."""
     numbers = sum(inputs[name].shape[1] * inputs[name].shape[3] for name in ("key", "value"))
     has_many = numbers <= _LITTLE_ROOM and draw % (_ONE_IN * len(PAGE_SIZES)) < len(PAGE_SIZES)

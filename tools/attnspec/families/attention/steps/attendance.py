@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from attnspec.families.record import Arrays
 
 
 _LARGEST_BLOCK = 2**20
@@ -54,7 +56,7 @@ class Attendance(NamedTuple):
 def attendance(
     shape: tuple[int, ...],
     past: int,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Arrays,
     *,
     is_causal: bool = False,
     causal_alignment: str = "top_left",

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from attnspec.families.record import Arrays, Marks
 
 
 def special_scores(
@@ -35,9 +37,7 @@ def special_scores(
     return special, np.where(scores == -np.inf, -np.inf, 0.0)
 
 
-def reached_by_excluded(
-    key: NDArray[Any], value: NDArray[Any], attendable: NDArray[np.bool_]
-) -> Mapping[str, NDArray[np.bool_]]:
+def reached_by_excluded(key: NDArray[Any], value: NDArray[Any], attendable: NDArray[np.bool_]) -> Marks:
     """Return, by output name, elements that excluded keys and values which are not finite affect in plain arithmetic.
 
     A key (B, Hq, Sk, E) reaches everything of a query from which it is excluded; a value (B, Hq, Sk, Ev) reaches its
@@ -69,9 +69,7 @@ class NotFinite(NamedTuple):
     excluded: NDArray[np.bool_]
 
 
-def not_finite(
-    inputs: Mapping[str, NDArray[Any]], live: NDArray[np.bool_], counted: NDArray[np.bool_]
-) -> NotFinite | None:
+def not_finite(inputs: Arrays, live: NDArray[np.bool_], counted: NDArray[np.bool_]) -> NotFinite | None:
     """Return which queries meet NaN and infinities; None if all is finite.
 
     `live` (B, Hq, Sq, K): which keys each query that counts may attend; `counted` (B, Hq, Sq): which queries count.

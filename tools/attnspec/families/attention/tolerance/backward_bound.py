@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.steps.nonfinite import NotFinite
+    from attnspec.families.record import Arrays
 
 
 class BackwardBound(Tolerance):
@@ -31,7 +32,7 @@ class BackwardBound(Tolerance):
     `queries_without_keys` (B, Hq, Sq) is None where there are none; `has_no_keys`: there is no key at all.
     """
 
-    def __init__(self, gradients: GradientTolerance, inputs: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, gradients: GradientTolerance, inputs: Arrays) -> None:
         mask = inputs.get("mask")
         self._mask_shape = None if mask is None or mask.dtype == np.bool_ else mask.shape
         self._has_sinks = "sinks" in inputs
@@ -159,7 +160,7 @@ class BackwardBound(Tolerance):
 
 
 def backward_tolerance(
-    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+    inputs: Arrays, attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
     """Return values and tolerances of the gradients of a case; `precision` is that of a run, or of several, stacked."""
     query, key, value = (exactly(inputs[name]) for name in ("query", "key", "value"))

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.steps.quantized import Quantization
+    from attnspec.families.record import Arrays, Marks
 
 
 _SQUARES_UNDERFLOW = 300.0
@@ -289,29 +290,29 @@ class AttentionBound(Tolerance):
         self,
         estimates: Mapping[str, Callable[[], Estimate]],
         vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
-        fully_masked: Mapping[str, NDArray[np.bool_]] | None = None,
+        fully_masked: Marks | None = None,
         *,
-        without_mean: Mapping[str, NDArray[np.bool_]] | None = None,
+        without_mean: Marks | None = None,
         no_keys: bool = False,
-        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
+        reached: Callable[[], Marks] | None = None,
         shift: NDArray[Any] | None = None,
-        unspecified: Mapping[str, NDArray[np.bool_]] | None = None,
+        unspecified: Marks | None = None,
         interval: Mapping[str, Callable[[], Interval]] | None = None,
-        overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
+        overflowed: Callable[[int], Marks] | None = None,
         quantized: Quantization | None = None,
-        beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
+        beyond_dequantized: Callable[[], Marks] | None = None,
     ) -> None:
         super().__init__(estimates, vacuous, fully_masked, unspecified=unspecified, interval=interval)
         self.fully_masked = self.by_convention
-        self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
+        self.without_mean: Marks = without_mean or {}
         self.has_no_keys = no_keys
-        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
+        self.reached: Callable[[], Marks] = reached or dict
         self.shift = shift
         self._overflowed = overflowed
         self.quantized = quantized
-        self.beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] = beyond_dequantized or dict
+        self.beyond_dequantized: Callable[[], Marks] = beyond_dequantized or dict
 
-    def overflowed(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
+    def overflowed(self, run: int = 0) -> Marks:
         """Return, by output name, the elements of a run that an overflow between the steps reaches."""
         return {} if self._overflowed is None else self._overflowed(run)
 
@@ -321,7 +322,7 @@ def attention_tolerance(
     key: Estimate,
     value: Estimate,
     precision: Precision,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Arrays,
     *,
     is_causal: bool = False,
     causal_alignment: str = "top_left",

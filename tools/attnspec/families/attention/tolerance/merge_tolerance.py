@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
+    from attnspec.families.record import Arrays
 
 _LOWEST = np.finfo(np.float64).min
 
@@ -62,7 +63,7 @@ class MergeBound(Tolerance):
         self.drowned = drowned
 
 
-def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *, base_2: bool) -> MergeBound:
+def merge_tolerance(inputs: Arrays, precision: Precision, *, base_2: bool) -> MergeBound:
     """Return values and tolerances of two merged parts; with `base_2`, logarithms are given and expected to base 2.
 
     The logarithms in `inputs`, which are as the run sees them, are natural ones in either case.
@@ -81,7 +82,7 @@ def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *,
 class _Parts:
     """Two parts side by side: logarithms (B, H, S, 2), outputs (B, H, S, 2, Ev)."""
 
-    def __init__(self, inputs: Mapping[str, NDArray[Any]], precision: Precision, *, base_2: bool) -> None:
+    def __init__(self, inputs: Arrays, precision: Precision, *, base_2: bool) -> None:
         logarithms = np.stack([inputs["logsumexp_a"], inputs["logsumexp_b"]], axis=-1)
         self.raw = np.stack([inputs["output_a"], inputs["output_b"]], axis=-2)
         self.base_2 = base_2

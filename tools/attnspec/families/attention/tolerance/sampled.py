@@ -73,45 +73,32 @@ def sampled_tolerance(
         if name not in (*_READ, "output", "logsumexp"):
             raise ValueError(f"{name!r} cannot be sampled")
     question = _Question(inputs, attributes, sample, precision, conventions)
-    bounded = _Lazily(question)
     shift = None
     if conventions.get("alibi_bias") == "column" and "alibi_slopes" in inputs and attributes.get("is_causal"):
-        shift = bounded.known.shift
-    return _SampledBound(bounded, question, shift)
+        shift = question.bounded.shift
+    return _SampledBound(question, shift)
 
 
 class _SampledBound(AttentionBound):
     """Tolerances of sampled elements (N,), and between which numbers all others lie."""
 
-    def __init__(self, bounded: _Lazily, question: _Question, shift: NDArray[Any] | None) -> None:
+    def __init__(self, question: _Question, shift: NDArray[Any] | None) -> None:
         unspecified = {name: question.padded(name) for name in question.sample}
         super().__init__(
-            {"output": lambda: bounded.known.output, "logsumexp": lambda: bounded.known.logsumexp},
-            {"output": lambda: bounded.known.vacuous},
-            interval={"output": lambda: bounded.known.interval},
+            {"output": lambda: question.bounded.output, "logsumexp": lambda: question.bounded.logsumexp},
+            {"output": lambda: question.bounded.vacuous},
+            interval={"output": lambda: question.bounded.interval},
             shift=shift,
             unspecified={name: elements for name, elements in unspecified.items() if elements.any()},
         )
-        self._bounded, self._question = bounded, question
+        self._question = question
 
     def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
         """Return between which numbers every element of an output lies that is not sampled."""
         if output != "output":
             return None
-        beyond = self._bounded.known.beyond
+        beyond = self._question.bounded.beyond
         return self._question.elsewhere(float(beyond[run] if beyond.ndim else beyond))
-
-
-class _Lazily:
-    """The bound of a question, computed when it is first read."""
-
-    def __init__(self, question: _Question) -> None:
-        self._question = question
-
-    @cached_property
-    def known(self) -> _Bounded:
-        with np.errstate(all="ignore"):
-            return self._question.bounded()
 
 
 @dataclass(frozen=True)
@@ -163,8 +150,10 @@ class _Question:
             open_rows[entry, 0, :, 0] = ~answered | ((last < first) & ("sinks" not in self.inputs))
         return Elsewhere(lowest - beyond, highest + beyond, open_rows)
 
+    @cached_property
+    @np.errstate(all="ignore")
     def bounded(self) -> _Bounded:
-        """Run the error bound over all sampled rows."""
+        """The error bound, run over all sampled rows when it is first read."""
         width = self._shape("value")[3]
         outputs = self.sample.get("output", np.empty(0, dtype=np.int64))
         logsumexps = self.sample.get("logsumexp", np.empty(0, dtype=np.int64))
