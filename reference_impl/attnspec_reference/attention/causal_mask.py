@@ -35,11 +35,6 @@ def causal_mask(
     output
         Mask (Sq, Sk): True at the keys that may be attended; with ``additive``, float64 that is 0 there and
         minus infinity elsewhere.
-
-    Notes
-    -----
-    Clauses: ``causal_mask.shape``, ``causal_mask.definition``, ``causal_mask.boolean``,
-    ``causal_mask.additive``.
     """
     # Take the lengths
     key_length = query_length if key_length is None else key_length

@@ -86,10 +86,6 @@ def multi_head_attention(
     ------
     ValueError
         The shapes do not fit together, or D is no multiple of ``num_heads``.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``multi_head.``.
     """
     # Check the inputs
     check_tokens(np.shape(query), np.shape(key), np.shape(value))

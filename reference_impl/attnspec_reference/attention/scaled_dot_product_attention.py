@@ -169,10 +169,6 @@ def scaled_dot_product_attention(
     ValueError
         The shapes do not fit together, an attribute or a length is out of its range, or past and lengths are
         both given.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``sdpa.``.
     """
     # Check the inputs
     query_shape, key_shape, value_shape = np.shape(query), np.shape(key), np.shape(value)

@@ -106,10 +106,6 @@ def scaled_dot_product_attention_backward(
     ------
     ValueError
         The shapes do not fit together, or an attribute or a length is out of its range.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``sdpa_backward.``.
     """
     # Check the inputs
     query_shape, key_shape, value_shape = np.shape(query), np.shape(key), np.shape(value)

@@ -187,16 +187,7 @@ def paged_attention_by_list(
     Returns
     -------
     attention
-        ``output`` (B, Hq, Sq, Ev) and ``logsumexp`` (B, Hq, Sq).
-
-    Raises
-    ------
-    ValueError
-        As scaled dot-product attention does.
-
-    Notes
-    -----
-    Clauses: those whose id begins with ``sdpa.paged.``.
+        As that of :func:`paged_attention`, which raises the same.
     """
     page_size = np.shape(key_pool)[1]
     pages = [np.asarray(page_indices)[part] for part in each_sequence(page_starts)]

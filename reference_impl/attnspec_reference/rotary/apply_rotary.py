@@ -44,10 +44,6 @@ def apply_rotary(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, *, pairing: str =
     ------
     ValueError
         The tables do not fit ``x`` or each other, or the pairing is unknown.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``apply_rotary.``.
     """
     # Check the inputs
     check_inputs(np.shape(x), np.shape(cos), np.shape(sin))

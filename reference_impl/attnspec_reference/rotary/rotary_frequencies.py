@@ -117,10 +117,6 @@ def rotary_frequencies(
     ValueError
         The width is odd, the scaling unknown, a parameter missing or out of its range, or a list of factors not as
         long as there are pairs.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``rotary_frequencies.``.
     """
     # Check the inputs
     check_width(width)

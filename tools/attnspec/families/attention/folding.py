@@ -148,7 +148,9 @@ def plain_attention(
         folds = is_causal or lengths or any(given is not None for given in (mask, alibi_slopes, window))
         if not folds and not query.ndim == key.ndim == value.ndim == _RANK:
             return _finished(plain.call(query, key, value, stated), None, dtype if is_widened else None)
-        _check_ranks(query, key, value)
+        if not query.ndim == key.ndim == value.ndim == _RANK:
+            shapes = f"query has shape {query.shape}, key {key.shape}, value {value.shape}"
+            raise ValueError(f"{shapes}: all three need rank {_RANK}.")
         if not grouped_heads:
             key, value = _repeated_heads(query, key, value)
         batch, heads, rows, columns = *query.shape[:3], key.shape[2]
@@ -174,13 +176,6 @@ def plain_attention(
         return _finished(plain.call(query, key, value, stated), allowed.padding, dtype if is_widened else None)
 
     return scaled_dot_product_attention
-
-
-def _check_ranks(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) -> None:
-    if not query.ndim == key.ndim == value.ndim == _RANK:
-        raise ValueError(
-            f"query has shape {query.shape}, key {key.shape}, value {value.shape}: all three need rank {_RANK}."
-        )
 
 
 def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
@@ -232,15 +227,17 @@ class _Plain:
         with self._tensors.calling():
             returned = self._attend(
                 *(self._tensors.given(array) for array in (query, key, value)),
-                **{name: self._own(argument) for name, argument in given.items()},
+                **{
+                    name: self._tensors.given(cast("NDArray[Any]", argument))
+                    if isinstance(argument, np.ndarray)
+                    else argument
+                    for name, argument in given.items()
+                },
             )
         if isinstance(returned, Mapping):
             outputs = cast("Mapping[str, Any]", returned)
             return {name: self._tensors.returned(output) for name, output in outputs.items()}
         return self._tensors.returned(returned)
-
-    def _own(self, argument: Any) -> Any:
-        return self._tensors.given(cast("NDArray[Any]", argument)) if isinstance(argument, np.ndarray) else argument
 
 
 def _folded_mask(

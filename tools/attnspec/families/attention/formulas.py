@@ -321,15 +321,10 @@ def _glorot_normal(case: Case) -> list[str]:
 
 
 _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
-    "softmax": _softmax,
-    "causal_mask": _causal_mask,
-    "split_heads": _split_heads,
-    "combine_heads": _combine_heads,
-    "context_vector": _context_vector,
-    "single_head_attention": _single_head_attention,
-    "multi_head_attention": _multi_head_attention,
-    "scaled_dot_product_attention": _scaled_dot_product_attention,
-    "scaled_dot_product_attention_backward": _scaled_dot_product_attention_backward,
-    "merge_states": _merge_states,
-    "glorot_normal": _glorot_normal,
+    function.__name__.removeprefix("_"): function
+    for function in (
+        *(_softmax, _causal_mask, _split_heads, _combine_heads, _context_vector, _glorot_normal, _merge_states),
+        *(_single_head_attention, _multi_head_attention),
+        *(_scaled_dot_product_attention, _scaled_dot_product_attention_backward),
+    )
 }

@@ -50,7 +50,7 @@ def key_sets(case: Case, dtype: str, got: Arrays) -> KeySets | None:
     if ((expected > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counted = _within(case.inputs["query_lengths"], expected.shape[2])
+        counted = np.arange(expected.shape[2])[:, np.newaxis] < case.inputs["query_lengths"].reshape(-1, 1, 1, 1)
         attended, should = attended & counted, should & counted
     return KeySets(attended, should)
 
@@ -64,11 +64,6 @@ def is_probe(case: Case) -> bool:
         return False
     value = np.concatenate([inputs[name] for name in ("past_value", "value") if name in inputs], axis=2)
     return value.shape[2] == value.shape[3] > 0 and bool((value == np.eye(value.shape[2])).all())
-
-
-def _within(lengths: NDArray[np.int64], queries: int) -> NDArray[np.bool_]:
-    """Return which queries count in each batch entry (B, 1, Sq, 1)."""
-    return np.arange(queries)[:, np.newaxis] < lengths.reshape(-1, 1, 1, 1)
 
 
 def _has_moderate_scores(case: Case) -> bool:

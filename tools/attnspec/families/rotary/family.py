@@ -61,8 +61,8 @@ def _of_tables(case: Case) -> list[tuple[str, bool]]:
     return [
         ("a stated attention factor", "attention_factor" in case.attributes),
         ("more than one batch entry", positions.ndim > 1 and positions.shape[0] > 1),
-        ("positions in another order than 0, 1, 2", not _is_counted(positions)),
-        ("a position that occurs twice", _repeats(positions)),
+        ("positions in another order than 0, 1, 2", any(row != list(range(len(row))) for row in _rows(positions))),
+        ("a position that occurs twice", any(len(set(row)) < len(row) for row in _rows(positions))),
         ("batch entries with different positions", positions.ndim > 1 and bool(np.any(positions != positions[:1]))),
         *((f"a position beyond {far}", bool(np.any(positions > far))) for far in _FAR),
     ]
@@ -86,14 +86,6 @@ def _of_rotation(case: Case) -> list[tuple[str, bool]]:
 
 def _has_nonfinite(array: NDArray[Any]) -> bool:
     return not bool(np.isfinite(array).all())
-
-
-def _is_counted(positions: NDArray[Any]) -> bool:
-    return all(row == list(range(len(row))) for row in _rows(positions))
-
-
-def _repeats(positions: NDArray[Any]) -> bool:
-    return any(len(set(row)) < len(row) for row in _rows(positions))
 
 
 def _rows(positions: NDArray[Any]) -> list[list[int]]:

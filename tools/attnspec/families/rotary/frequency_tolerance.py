@@ -52,7 +52,8 @@ def attention_factor(attributes: Mapping[str, Any], precision: Precision) -> Est
     elif given is not None:
         value, relative = given, unit
     elif scaling == "longrope":
-        value, relative = _longrope_factor(attributes["factor"], attributes["original_length"], unit)
+        quotient = math.log(attributes["factor"]) / math.log(attributes["original_length"])
+        value, relative = math.sqrt(1 + quotient), 2 * unit * quotient / (1 + quotient) + unit
     else:
         value, relative = _yarn_factor(attributes, unit)
     return settled(Estimate(np.array(float(value)), np.asarray(abs(value) * relative)), precision)
@@ -126,12 +127,6 @@ def _mixed(powers: Estimate, factor: float, divided_share: _Share, unit: Any) ->
     of_share = inside * (divided_share.error + 2 * unit) * np.abs(powers.value - divided)
     relative = powers.error / powers.value
     return Estimate(value, value * (relative + 3 * unit) + of_share)
-
-
-def _longrope_factor(factor: float, original: float, unit: Any) -> tuple[float, Any]:
-    """Return the attention factor of ``longrope`` and its relative error."""
-    quotient = math.log(factor) / math.log(original)
-    return math.sqrt(1 + quotient), (2 * unit * quotient / (1 + quotient) + unit)
 
 
 def _yarn_factor(attributes: Mapping[str, Any], unit: Any) -> tuple[float, Any]:

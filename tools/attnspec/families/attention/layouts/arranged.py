@@ -31,7 +31,7 @@ Operation                      It takes                       It gives
 
 It is called once for each batch entry, and once for each head where it has no head axis.
 
-In the layouts of serving, attention has other arguments: see `packing` and `paging`.
+In the layouts of serving, attention has other arguments: see `serving`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ import string
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.arrangement import Arrangement, Axes, read_axes
-from attnspec.families.attention.layouts.packing import packed
-from attnspec.families.attention.layouts.paging import paged
+from attnspec.families.attention.layouts.serving import packed, paged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -395,6 +395,10 @@ def attention_tolerance(
             filled = filled & (mask != -np.inf)
         live = live | filled
         logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
+    projected = None
+    if not query.is_exact:
+        met = gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2)
+        projected = ProjectedQuery(query.error, met, factor)
     return AttentionTolerance(
         precision,
         keys,
@@ -410,10 +414,5 @@ def attention_tolerance(
         partial(largest_factors, query, key, factor),
         quantized,
         not_numbers,
-        None if query.is_exact else _projected(query, key, factor),
+        projected,
     )
-
-
-def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery:
-    """Return a query that carries errors with the keys that it meets."""
-    return ProjectedQuery(query.error, gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2), factor)

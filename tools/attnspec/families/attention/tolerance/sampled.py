@@ -322,19 +322,11 @@ class _Found:
     def empty(cls, outputs: int, logsumexps: int, runs: int | None) -> _Found:
         """Make arrays for so many elements and runs; queries beyond their length keep 0."""
         front = () if runs is None else (runs,)
-        zeros = [np.zeros((*front, outputs)) for _ in range(3)]
+        error, lowest, highest, beyond = (np.zeros((*front, outputs)) for _ in range(4))
         vacuous = np.zeros((*front, outputs), dtype=np.bool_)
-        return cls(
-            np.zeros(outputs),
-            zeros[0],
-            vacuous,
-            zeros[1],
-            zeros[2],
-            np.zeros((*front, outputs)),
-            np.full(logsumexps, -np.inf),
-            np.zeros((*front, logsumexps)),
-            np.zeros((logsumexps, 1)),
-        )
+        value, logsumexp = np.zeros(outputs), np.full(logsumexps, -np.inf)
+        of_logsumexp, shift = np.zeros((*front, logsumexps)), np.zeros((logsumexps, 1))
+        return cls(value, error, vacuous, lowest, highest, beyond, logsumexp, of_logsumexp, shift)
 
     def put_output(self, result: AttentionTolerance, number: int, wanted: Sequence[tuple[int, int]]) -> None:
         """Take a result's bounds of some features of one of its queries; each is an index here, and a column there."""

@@ -190,7 +190,7 @@ class ScoreGradients:
         carried = (
             Carried(own, weights),
             Carried(self.of_rows * gradients, weights),
-            Carried(self._signed(products), self.products.value),
+            Carried(np.where(self.products.value < 0, -products, products), self.products.value),
         )
         delta = np.where(self.live, self.delta.value, 0.0)
         of_delta = Carried(np.where(delta < 0, -1.0, 1.0) * scaled * self.delta.error, delta)
@@ -199,9 +199,6 @@ class ScoreGradients:
         by_feature = np.moveaxis(self.upstream.grad_output * output.error, -1, -4)[..., None]
         marks = np.where(self.live, np.linalg.norm(output.value, axis=-1, keepdims=True), 0.0)
         return Terms(gradients, carried, self.flushed, of_delta, Carried(weights * slopes.value * by_feature, marks))
-
-    def _signed(self, errors: NDArray[Any]) -> NDArray[Any]:
-        return np.where(self.products.value < 0, -errors, errors)
 
 
 @dataclass(frozen=True)
