@@ -50,7 +50,8 @@ def key_sets(case: Case, dtype: str, got: Arrays) -> KeySets | None:
     if ((expected > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counted = np.arange(expected.shape[2])[:, np.newaxis] < case.inputs["query_lengths"].reshape(-1, 1, 1, 1)
+        lengths: NDArray[np.int64] = case.inputs["query_lengths"].reshape(-1, 1, 1, 1)
+        counted: NDArray[np.bool_] = np.less(np.arange(int(expected.shape[2]))[:, np.newaxis], lengths)
         attended, should = attended & counted, should & counted
     return KeySets(attended, should)
 
