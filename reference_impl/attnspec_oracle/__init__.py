@@ -13,8 +13,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from attnspec_oracle.errors import OracleError
-from attnspec_oracle.row_by_row import RowByRow
+from attnspec_oracle.interface import OracleError, RowByRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from flint import ctx
 
-from attnspec_oracle.errors import OracleError
+from attnspec_oracle.interface import OracleError
 from attnspec_oracle.rounding import round_ball, round_fraction
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def certify(
     output
         What to call the output when an element cannot be decided.
     row
-        Gives a row of the output, by its row-major index. Rows without a wanted element are never asked for.
+        Gives a row of the output, by its row-major index. Rows without a wanted element are never requested.
     shape
         The shape of the output; its last axis is the width of a row.
     elements
@@ -87,15 +87,15 @@ def certify(
         if not undecided:
             return np.array(rounded, dtype=np.float64).reshape(shape)
     index, positions = next(iter(undecided.items()))
-    place = np.unravel_index(index * shape[-1] + positions[0], shape)
+    index_of_element = np.unravel_index(index * shape[-1] + positions[0], shape)
     raise OracleError(
-        f"{output}{[int(axis) for axis in place]} is undecided at {PRECISIONS[-1]} bits: its exact value "
+        f"{output}{[int(axis) for axis in index_of_element]} is undecided at {PRECISIONS[-1]} bits: its exact value "
         "lies on or next to the middle between two float64 numbers; change the inputs of the case a little."
     )
 
 
 def only(output: str, array: NDArray[np.float64], elements: Elements) -> NDArray[np.float64]:
-    """Put NaN in the place of every element that is not wanted."""
+    """Put NaN instead of every element that is not wanted."""
     if elements is None:
         return array
     _check(output, array.shape, elements)

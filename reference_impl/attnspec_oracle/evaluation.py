@@ -9,7 +9,7 @@ import numpy as np
 from attnspec_oracle.attention.operations import BY_ROWS as ATTENTION_BY_ROWS
 from attnspec_oracle.attention.operations import OPERATIONS as ATTENTION
 from attnspec_oracle.certification import only
-from attnspec_oracle.errors import OracleError
+from attnspec_oracle.interface import OracleError
 from attnspec_oracle.rotary.operations import OPERATIONS as ROTARY
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec_oracle.certification import Elements, Outputs
-    from attnspec_oracle.row_by_row import RowByRow
+    from attnspec_oracle.interface import RowByRow
 
 OPERATIONS: Mapping[str, Callable[..., Outputs]] = {**ATTENTION, **ROTARY}
 """Every operation that has golden values, by name."""

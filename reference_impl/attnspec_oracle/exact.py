@@ -55,7 +55,7 @@ class ExactArray:
 
 
 def overridden(values: NDArray[np.float64], nonfinite: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put every NaN and infinity of ``nonfinite`` in the place of the value there."""
+    """Put every NaN and infinity of ``nonfinite`` instead of the value there."""
     return np.where(nonfinite == 0, values, nonfinite)
 
 
@@ -94,9 +94,9 @@ def matmul(left: ExactArray, right: ExactArray) -> ExactArray:
     left_integers = np.broadcast_to(left.integers, (*stack, rows, inner))
     right_integers = np.broadcast_to(right.integers, (*stack, inner, columns))
     product = np.empty((*stack, rows * columns), dtype=object)
-    for place in np.ndindex(stack):
-        matrix = integer_matrix(left_integers[place]) * integer_matrix(right_integers[place])
-        product[place] = [int(entry) for entry in matrix.entries()]
+    for index in np.ndindex(stack):
+        matrix = integer_matrix(left_integers[index]) * integer_matrix(right_integers[index])
+        product[index] = [int(entry) for entry in matrix.entries()]
     return ExactArray(
         product.reshape(*stack, rows, columns),
         left.exponent + right.exponent,

@@ -88,21 +88,21 @@ def round_ball(ball: arb) -> float | None:
     if ball.is_exact():
         return round_dyadic(mantissa, exponent)
     radius, radius_exponent = map(int, ball.rad().man_exp())
-    reach = radius.bit_length() + radius_exponent  # the radius is below 2**reach
+    extent = radius.bit_length() + radius_exponent  # the radius is below 2**extent
     size = mantissa.bit_length() + exponent  # the midpoint is below 2**size
-    if reach <= _UNDERFLOW and (mantissa == 0 or size <= _UNDERFLOW):
+    if extent <= _UNDERFLOW and (mantissa == 0 or size <= _UNDERFLOW):
         return 0.0
-    if mantissa == 0 or reach >= size:
+    if mantissa == 0 or extent >= size:
         return None
-    reach = max(reach, size - _WINDOW)
-    unit = min(exponent, reach)
-    middle, width = mantissa << (exponent - unit), 1 << (reach - unit)
+    extent = max(extent, size - _WINDOW)
+    unit = min(exponent, extent)
+    middle, width = mantissa << (exponent - unit), 1 << (extent - unit)
     low, high = round_dyadic(middle - width, unit), round_dyadic(middle + width, unit)
     return low if low == high else None
 
 
 def _is_nearest(candidate: float, ball: arb) -> bool:
-    """Tell whether a number is seen, without a look at the integers, to be nearest to all of a ball.
+    """Say whether a number is seen, without a look at the integers, to be nearest to all of a ball.
 
     The conversions to float64 may be off by a unit, so nothing rests on them: the candidate is verified by its
     distance from the ball, which is well below half the way to either neighbour.

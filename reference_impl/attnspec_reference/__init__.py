@@ -24,17 +24,18 @@ from attnspec_reference.attention.context_vector import ContextVector, context_v
 from attnspec_reference.attention.glorot_normal import glorot_normal
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
-from attnspec_reference.attention.packed_attention import ServedAttention, packed_attention
-from attnspec_reference.attention.paged_attention import (
-    paged_attention,
-    paged_attention_by_list,
-    paged_attention_by_list_heads_first,
-    paged_attention_heads_first,
-)
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+)
+from attnspec_reference.attention.served_attention import (
+    ServedAttention,
+    packed_attention,
+    paged_attention,
+    paged_attention_by_list,
+    paged_attention_by_list_heads_first,
+    paged_attention_heads_first,
 )
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax

@@ -61,10 +61,10 @@ def _blocks(entry: int, arguments: dict[str, Any]) -> Iterator[tuple[slice, Atte
         first = 0 if left is None else max(0, min(offset + start - left, end))
         last = end if right is None else min(end, offset + stop + right)
         last = max(first, min(last, offset + stop) if is_causal else last)
-        place = offset + start - first
-        if not 0 <= place <= last - first:
+        before = offset + start - first
+        if not 0 <= before <= last - first:
             raise NotImplementedError("the reference takes no so many queries that stand beside all keys")
-        middle = first + place
+        middle = first + before
         yield (
             slice(start, stop),
             whole(

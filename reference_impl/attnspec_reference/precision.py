@@ -31,72 +31,22 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 def result_dtype(array: ArrayLike) -> np.dtype[Any]:
-    """Name the dtype in which the results for an input are returned.
-
-    Parameters
-    ----------
-    array
-        The input that decides: ``query``, ``x`` or the like.
-
-    Returns
-    -------
-    dtype
-        The input's own dtype where it is one of the four float dtypes of the specification, else float64.
-    """
+    """Name the dtype of the results for an input: its own if it is a float dtype of the specification, else float64."""
     dtype = np.asarray(array).dtype
     # Known by name, so that the package that defines bfloat16 need not be imported.
     return dtype if dtype.kind == "f" or dtype.name == "bfloat16" else _FLOAT64
 
 
 def widen(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
-    """Give an input in the dtype to compute in.
-
-    Parameters
-    ----------
-    array
-        Any input.
-    dtype
-        The dtype of the results, from :func:`result_dtype`.
-
-    Returns
-    -------
-    widened
-        The same numbers in float64 or float32. It may share memory with the input: never write to it.
-    """
+    """Give an input in the dtype to compute in, float64 or float32; it may share memory: never write to it."""
     return np.asarray(array).astype(_FLOAT64 if dtype == _FLOAT64 else _FLOAT32, copy=False)
 
 
 def widen_if_given(array: ArrayLike | None, dtype: np.dtype[Any]) -> Array | None:
-    """Give an optional input in the dtype to compute in; None stays None.
-
-    Parameters
-    ----------
-    array
-        Any input, or None.
-    dtype
-        The dtype of the results, from :func:`result_dtype`.
-
-    Returns
-    -------
-    widened
-        What :func:`widen` gives, or None.
-    """
+    """Give an optional input in the dtype to compute in; None stays None."""
     return None if array is None else widen(array, dtype)
 
 
 def round_to(dtype: np.dtype[Any], array: Array) -> Array:
-    """Round a result to the dtype in which it is returned.
-
-    Parameters
-    ----------
-    dtype
-        The dtype of the results, from :func:`result_dtype`.
-    array
-        A result in the dtype that was computed in.
-
-    Returns
-    -------
-    rounded
-        The nearest numbers in ``dtype``; infinity beyond its largest number.
-    """
+    """Round a result to the nearest numbers of the dtype in which it is returned; infinity beyond its largest."""
     return array.astype(dtype, copy=False)

@@ -143,7 +143,7 @@ def test_an_operation_has_a_formula_features_and_tolerances(operation):
             except KeyError:
                 pytest.fail(f"{room}/formulas.py has no formula of {operation.name}")
             assert any(line.startswith(f"{operation.outputs[0]} = ") or operation.outputs[0] in line for line in lines)
-        assert family.features(case) is not None, f"{room}/case_features.py knows nothing of {operation.name}"
+        assert family.features(case) is not None, f"{room} has no features of cases of {operation.name}"
 
 
 @each_operation

@@ -33,10 +33,14 @@ from attnspec_mistakes import mistakes_of
 from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_oracle import evaluate
 from attnspec_reference import scaled_dot_product_attention
-from attnspec_reference.attention.attention_keys import within_window
-from attnspec_reference.attention.attention_logits import exclude_keys
-from attnspec_reference.attention.attention_softmax import divide_by_total, exponentiate
-from attnspec_reference.attention.phases import scale_scores, score_every_key, weigh_values
+from attnspec_reference.attention.attention_logits import exclude_keys, within_window
+from attnspec_reference.attention.phases import (
+    divide_by_total,
+    exponentiate,
+    scale_scores,
+    score_every_key,
+    weigh_values,
+)
 
 Array = NDArray[Any]
 Implementation = Callable[..., Mapping[str, Any]]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec_controls.attention import (
-    attention_on_products,
+    attention_freedoms,
+    attention_products,
     attention_quantized,
     attention_served,
+    attention_softmax,
     backward_softmax,
     backward_sums,
-    context_vector,
-    masks_and_heads,
     merge_states,
     multi_head_attention,
     single_head_attention,
     softmax,
 )
+from attnspec_mistakes.attention.forward.attention_departures import of_products
 
 if TYPE_CHECKING:
     from attnspec_controls.control import Control
@@ -25,8 +27,11 @@ __all__ = ["CONTROLS"]
 
 CONTROLS: tuple[Control, ...] = (
     *softmax.CONTROLS,
-    *masks_and_heads.CONTROLS,
-    *attention_on_products.CONTROLS,
+    # These know no quantized tensors: they are given the products of numbers and scales.
+    *(
+        replace(control, function=of_products(control.function))
+        for control in (*attention_products.CONTROLS, *attention_softmax.CONTROLS, *attention_freedoms.CONTROLS)
+    ),
     *attention_quantized.CONTROLS,
     *merge_states.CONTROLS,
     *attention_served.CONTROLS,
@@ -34,5 +39,4 @@ CONTROLS: tuple[Control, ...] = (
     *backward_softmax.CONTROLS,
     *single_head_attention.CONTROLS,
     *multi_head_attention.CONTROLS,
-    *context_vector.CONTROLS,
 )

@@ -9,8 +9,7 @@ import numpy as np
 from attnspec_controls.attention.attention_softmax import from_logits
 from attnspec_controls.control import Control
 from attnspec_mistakes.patches import by_name, patch
-from attnspec_reference.attention.attention_softmax import exponentiate, largest_logit, log_sum_exp
-from attnspec_reference.attention.phases import weigh_values
+from attnspec_reference.attention.phases import exponentiate, largest_logit, log_sum_exp, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.precision import result_dtype, round_to
 

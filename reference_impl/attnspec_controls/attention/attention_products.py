@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_controls.control import Control
 from attnspec_mistakes.patches import in_working_precision, patch
-from attnspec_reference.attention.attention_keys import prepend_past
+from attnspec_reference.attention.attention_logits import prepend_past
 from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 

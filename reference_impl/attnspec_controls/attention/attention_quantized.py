@@ -11,7 +11,7 @@ from attnspec_controls.attention.attention_softmax import from_logits, online, p
 from attnspec_controls.control import Control
 from attnspec_mistakes.attention.forward.attention_departures import TENSORS, check_scales, of_products, tensors_of
 from attnspec_mistakes.patches import by_name, patch
-from attnspec_reference.attention.attention_scales import dequantize, of_each_head, output_dtype_or_own
+from attnspec_reference.attention.attention_logits import dequantize, of_each_head, output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import round_to, widen

@@ -15,18 +15,26 @@ from attnspec_reference.attention.attention_inputs import (
     check_softcap,
     check_window,
 )
-from attnspec_reference.attention.attention_keys import attendable_by_mask, causal_offset
-from attnspec_reference.attention.attention_logits import cap_scores, exclude_keys, repeat_heads
-from attnspec_reference.attention.attention_softmax import (
+from attnspec_reference.attention.attention_logits import (
+    attendable_by_mask,
+    cap_scores,
+    causal_offset,
+    exclude_keys,
+    repeat_heads,
+)
+from attnspec_reference.attention.phases import (
+    applied_scale,
     divide_by_total,
     exponentiate,
     largest_logit,
     log_sum_exp,
+    scale_scores,
+    score_every_key,
     sum_over_keys,
+    weigh_values,
 )
-from attnspec_reference.attention.packed_attention import ServedAttention, each_sequence
-from attnspec_reference.attention.phases import applied_scale, scale_scores, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
+from attnspec_reference.attention.served_attention import ServedAttention, each_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,15 +89,15 @@ def online(
     total = np.where(largest == -np.inf, 0, 1).astype(query.dtype)
     output = np.zeros((1, heads, queries, width), dtype=query.dtype)
     left, right = (None, None) if window is None else window
-    for key, value, places in tiles:
+    for key, value, indices in tiles:
         logits = scale_scores(score_every_key(query, repeat_heads(key, heads)), applied_scale(scale, features))
         logits = cap_scores(logits, softcap)
-        ahead: Integers = places - position
+        ahead: Integers = indices - position
         if alibi_slopes is not None:
             logits = logits - alibi_slopes[:, np.newaxis, np.newaxis] * np.abs(ahead).astype(query.dtype)
-        attendable: Booleans = np.broadcast_to(np.less(places, lengths[1]), logits.shape)
+        attendable: Booleans = np.broadcast_to(np.less(indices, lengths[1]), logits.shape)
         if mask is not None:
-            columns: Array = mask[..., np.minimum(places, mask.shape[-1] - 1)]
+            columns: Array = mask[..., np.minimum(indices, mask.shape[-1] - 1)]
             attendable = attendable & attendable_by_mask(columns, logits.shape)
             logits = logits if mask.dtype == np.bool_ else logits + columns
         if is_causal:

@@ -10,14 +10,14 @@ import numpy as np
 from attnspec_controls.control import Control
 from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference.attention.attention_logits import repeat_heads
-from attnspec_reference.attention.attention_softmax import (
+from attnspec_reference.attention.phases import (
     divide_by_total,
     exponentiate,
     largest_logit,
     log_sum_exp,
     sum_over_keys,
+    weigh_values,
 )
-from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ OPERATION = "scaled_dot_product_attention"
 def from_logits(
     finish: Callable[[Attention, Array], Attention], begin: Callable[..., Attention] = scaled_dot_product_attention
 ) -> Computation:
-    """Make an attention that gets its logits from the reference, or a departure, and does the rest in another way.
+    """Make an attention that gets its logits from the reference, or a patched one, and does the rest in another way.
 
     A sink becomes one more key, which has its logit and a value of zeros.
     """

@@ -9,8 +9,7 @@ import numpy as np
 
 from attnspec_controls.attention.backward_sums import control
 from attnspec_mistakes.patches import by_name, ignoring, in_working_precision, patch
-from attnspec_reference.attention.attention_softmax import largest_logit
-from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
+from attnspec_reference.attention.phases import applied_scale, largest_logit, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,

@@ -8,10 +8,12 @@ import numpy as np
 
 from attnspec_controls.control import Control
 from attnspec_mistakes.patches import patch
-from attnspec_reference.attention.attention_gradients import sum_attended, sum_for_keys, sum_for_queries
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+    sum_attended,
+    sum_for_keys,
+    sum_for_queries,
 )
 from attnspec_reference.precision import result_dtype, round_to
 
@@ -76,8 +78,8 @@ def in_any_order(of_scores: Array, of_queries: Array, attendable: Booleans) -> A
 def queries_in_any_order(grad_scores: Array, key: Array, attendable: Booleans) -> Array:
     """Add what each key gives as soon as it is ready."""
     total = np.zeros((*grad_scores.shape[:-1], key.shape[-1]), dtype=grad_scores.dtype)
-    for place in _SCHEDULER.permutation(key.shape[-2]):
-        column = slice(place, place + 1)
+    for key_index in _SCHEDULER.permutation(key.shape[-2]):
+        column = slice(key_index, key_index + 1)
         total = total + sum_for_queries(grad_scores[..., column], key[..., column, :], attendable[..., column])
     return total
 

@@ -1,4 +1,4 @@
-"""Other ways to multi-head attention: biases elsewhere, heads one by one."""
+"""Other ways to multi-head attention, biases elsewhere, heads one by one; and to the context vector."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from attnspec_controls.attention import attention_softmax
 from attnspec_controls.control import Control
 from attnspec_mistakes.patches import ignoring, in_working_precision, patch
+from attnspec_reference.attention.context_vector import context_vector
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.split_heads import split_heads
@@ -74,6 +75,31 @@ def mask_of_head(mask: Any, head: int) -> Any:
     return mask[..., head : head + 1, :, :]
 
 
+@in_working_precision
+def as_attention(*, encoder_states: Array, decoder_state: Array, scale: float | None = None) -> Mapping[str, Any]:
+    """Attend with a single query, whose keys are its values."""
+    query, key = decoder_state[np.newaxis, np.newaxis, np.newaxis], encoder_states[np.newaxis, np.newaxis]
+    attention = scaled_dot_product_attention(query, key, key, scale=scale)
+    return {
+        "context": attention.output[0, 0, 0],
+        "weights": attention.weights[0, 0, 0],
+        "scores": attention.scores[0, 0, 0],
+    }
+
+
+def state_by_state(weights: Array, encoder_states: Array) -> Array:
+    """Give each weight an axis of its own, along the features, and add state after state."""
+    context = np.zeros(encoder_states.shape[1], dtype=encoder_states.dtype)
+    for weighed in weights[:, np.newaxis] * encoder_states:
+        context = context + weighed
+    return context
+
+
+def product_as_einsum(encoder_states: Array, decoder_state: Array) -> Array:
+    """Sum over the features by name."""
+    return np.einsum("jd,d->j", encoder_states, decoder_state)
+
+
 CONTROLS: tuple[Control, ...] = (
     Control(
         id="multi_head.late_value_bias",
@@ -98,5 +124,17 @@ CONTROLS: tuple[Control, ...] = (
         operation=OPERATION,
         sentence="In each head the softmax is taken online, in one pass over tiles of two keys.",
         function=patch(multi_head_attention, scaled_dot_product_attention=attend_online),
+    ),
+    Control(
+        id="context_vector.as_attention",
+        operation="context_vector",
+        sentence="It is computed as attention with a single query.",
+        function=as_attention,
+    ),
+    Control(
+        id="context_vector.state_by_state",
+        operation="context_vector",
+        sentence="The weighted states are added strictly one after the other.",
+        function=patch(context_vector, score_every_state=product_as_einsum, weigh_states=state_by_state),
     ),
 )

@@ -26,7 +26,7 @@ def einsum(left: Array, right: Array) -> Array:
 
 @in_working_precision
 def plain(*, scale: float | None = None, w_output: Array | None = None, **arguments: Any) -> Mapping[str, Any]:
-    """Write each product of the formula as a dot, with the division in place of the scale."""
+    """Write each product of the formula as a dot, with the division instead of the scale."""
     query, key, value = (np.dot(arguments["x"], arguments[f"w_{name}"]) for name in ("query", "key", "value"))
     products = np.dot(query, key.T)
     scores = products / query.dtype.type(np.sqrt(query.shape[-1])) if scale is None else products * scale

@@ -1,4 +1,4 @@
-"""Other ways to a softmax."""
+"""Other ways to a softmax, to causal masks, and to split and combined heads."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def online(*, x: Any, axis: int | None = -1) -> Array:
     numbers = np.moveaxis(x, axis, -1) if axis is not None else x.reshape(-1)
     most = np.full((*numbers.shape[:-1], 1), -np.inf, dtype=x.dtype)
     total = np.zeros_like(most)
-    for place in range(numbers.shape[-1]):
-        number = numbers[..., place : place + 1]
+    for index in range(numbers.shape[-1]):
+        number = numbers[..., index : index + 1]
         larger = np.maximum(most, number)
         # As long as all were minus infinity, none has any weight.
         base = np.where(np.isneginf(larger), 0, larger)
@@ -49,6 +49,26 @@ def online(*, x: Any, axis: int | None = -1) -> Array:
         most = larger
     weights = np.exp(numbers - most) / total
     return np.moveaxis(weights, -1, axis) if axis is not None else weights.reshape(x.shape)
+
+
+def triangle(*, query_length: int, key_length: int | None = None, offset: int = 0, additive: bool = False) -> Array:
+    """Draw the triangle that the diagonal closes."""
+    mask = np.tri(query_length, query_length if key_length is None else key_length, offset, dtype=np.bool_)
+    if not additive:
+        return mask
+    numbers = np.zeros(mask.shape)
+    numbers[~mask] = -np.inf
+    return numbers
+
+
+def sliced(*, x: Any, num_heads: int) -> Array:
+    """Cut the slices one by one, as equal parts, and stack them."""
+    return np.stack(np.split(x, num_heads, axis=-1), axis=1)
+
+
+def concatenated(*, x: Any) -> Array:
+    """Lay the heads side by side, one by one."""
+    return np.concatenate([x[:, head] for head in range(np.shape(x)[1])], axis=-1)
 
 
 CONTROLS: tuple[Control, ...] = (
@@ -75,5 +95,23 @@ CONTROLS: tuple[Control, ...] = (
         operation="softmax",
         sentence="Maximum and sum are found in one pass, which corrects the sum for each larger number.",
         function=in_working_precision(online),
+    ),
+    Control(
+        id="causal_mask.triangle",
+        operation="causal_mask",
+        sentence="The mask is drawn as a lower triangle.",
+        function=named_output(triangle),
+    ),
+    Control(
+        id="split_heads.sliced",
+        operation="split_heads",
+        sentence="The heads are sliced one by one and stacked.",
+        function=named_output(sliced),
+    ),
+    Control(
+        id="combine_heads.concatenated",
+        operation="combine_heads",
+        sentence="The heads are concatenated one by one.",
+        function=named_output(concatenated),
     ),
 )

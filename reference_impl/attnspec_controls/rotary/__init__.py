@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attnspec_controls.rotary import frequencies, rotations, tables
+from attnspec_controls.rotary import frequencies, rotations
 
 if TYPE_CHECKING:
     from attnspec_controls.control import Control
 
 __all__ = ["CONTROLS"]
 
-CONTROLS: tuple[Control, ...] = (*frequencies.CONTROLS, *tables.CONTROLS, *rotations.CONTROLS)
+CONTROLS: tuple[Control, ...] = (*frequencies.CONTROLS, *rotations.CONTROLS)

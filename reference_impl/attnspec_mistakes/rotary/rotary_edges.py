@@ -10,8 +10,7 @@ from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, 
 from attnspec_mistakes.patches import altered, ignoring_where, named_output, patch
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
-from attnspec_reference.rotary.frequency_inputs import NEEDED
-from attnspec_reference.rotary.frequency_scalings import stretch_base
+from attnspec_reference.rotary.frequency_scalings import NEEDED, stretch_base
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_oracle.attention.logits import ExactLogits, Scale, exact_logits, scale_for
-from attnspec_oracle.attention.placement import place
+from attnspec_oracle.attention.placement import placed
 from attnspec_oracle.attention.softmax import Softmax
 from attnspec_oracle.exact import ExactArray, add, exact_array, joined, matmul
 
@@ -86,7 +86,7 @@ def attend(
         When shapes contradict each other or an attribute has no meaning.
     """
     batch, heads, query_length, width = query.shape
-    placement = place(
+    placement = placed(
         batch=batch,
         queries=query_length,
         keys=keys.shape[2],
@@ -136,7 +136,7 @@ def check_attention(query: tuple[int, ...], key: tuple[int, ...], value: tuple[i
 
 
 def read_mask(mask: NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[NDArray[np.bool_], ExactArray]:
-    """Tell what a mask lets attend, and what it adds, to logits of a shape (B, H, Sq, Sk)."""
+    """Say what a mask lets attend, and what it adds, to logits of a shape (B, H, Sq, Sk)."""
     attended = np.ones(shape, dtype=np.bool_)
     nothing = exact_array(np.zeros((1,) * len(shape)))
     if mask is None:
@@ -170,3 +170,36 @@ def _check_mask(mask: tuple[int, ...], logits: tuple[int, ...]) -> None:
     fits = 2 <= len(mask) <= 4 and mask[-1] == logits[-1]
     if not fits or any(have not in (1, want) for have, want in zip(mask[::-1], logits[::-1], strict=False)):
         raise ValueError(f"A mask of shape {mask} does not broadcast to {logits} with its key axis in full.")
+
+
+def products_with_scale(numbers: NDArray[Any], scale: NDArray[Any] | None, shared: int) -> NDArray[Any]:
+    """Multiply numbers (B, H, S, E) by the scales of the key heads that they belong to.
+
+    A number of 8 bits times a scale in float32 has at most 32 significant bits, so that the product in float64 is
+    exact.
+
+    Parameters
+    ----------
+    numbers
+        Queries, keys or values.
+    scale
+        (), (Hkv,) or (B, Hkv), an axis of length 1 standing for all; None for numbers that count as they are.
+    shared
+        Hkv.
+
+    Raises
+    ------
+    ValueError
+        When the scales do not match, or a product has more bits than float64 holds.
+    """
+    if scale is None:
+        return numbers
+    batch, heads = numbers.shape[:2]
+    matched = np.broadcast_to(scale.astype(np.float64), (batch, shared))
+    factors = np.repeat(matched, heads // shared, axis=1)[:, :, np.newaxis, np.newaxis]
+    wide = numbers.astype(np.float64)
+    for name, array, bits in (("number", wide, 8), ("scale", matched, 24)):
+        mantissas, _ = np.frexp(array[np.isfinite(array)])
+        if (mantissas * 2.0**bits % 1).any():
+            raise ValueError(f"A quantized {name} has more than {bits} significant bits.")
+    return wide * factors

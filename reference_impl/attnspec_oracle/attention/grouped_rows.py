@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, arb_mat, fmpz_mat
 
 from attnspec_oracle.attention.logits import exact_logits, scale_for
-from attnspec_oracle.attention.placement import Placement, place
+from attnspec_oracle.attention.placement import Placement, placed
 from attnspec_oracle.attention.rows import SoftmaxRow
 from attnspec_oracle.certification import Quantity, certify
 from attnspec_oracle.exact import ExactArray, integer_matrix
@@ -90,7 +90,7 @@ class GroupedAttention:
         )
         batch, self._heads, self._queries, self._width = inputs["query"].shape
         past = inputs["past_key"].shape[2] if "past_key" in inputs else 0
-        self._placement = place(
+        self._placement = placed(
             batch=batch,
             queries=self._queries,
             keys=past + inputs["key"].shape[2],

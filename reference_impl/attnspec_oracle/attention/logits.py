@@ -95,8 +95,8 @@ class ExactLogits:
 
     def row(self, index: int) -> list[Term]:
         """Give the terms of a row along the last axis, by its row-major index."""
-        place = np.unravel_index(index, self.shape[:-1])
-        return list(zip(self.surds[place].tolist(), self.rationals[place].tolist(), strict=True))
+        at = np.unravel_index(index, self.shape[:-1])
+        return list(zip(self.surds[at].tolist(), self.rationals[at].tolist(), strict=True))
 
     def greatest(self, terms: Sequence[Term]) -> Term:
         """Give the term of the greatest logit, exactly; behind a softcap as far as the precision goes.

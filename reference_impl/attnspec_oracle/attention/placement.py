@@ -72,7 +72,7 @@ class Placement:
         return ExactArray(-exact.integers * distances.astype(object), exact.exponent, nonfinite)
 
 
-def place(
+def placed(
     *,
     batch: int,
     queries: int,
@@ -82,7 +82,7 @@ def place(
     key_lengths: NDArray[Any] | None = None,
     query_lengths: NDArray[Any] | None = None,
 ) -> Placement:
-    """Place the queries of every batch item.
+    """Find where the queries of every batch item stand.
 
     Parameters
     ----------

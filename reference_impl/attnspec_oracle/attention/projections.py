@@ -13,7 +13,7 @@ import numpy as np
 
 from attnspec_oracle.attention.attending import read_mask, transposed
 from attnspec_oracle.attention.logits import exact_logits, scale_for
-from attnspec_oracle.attention.placement import place
+from attnspec_oracle.attention.placement import placed
 from attnspec_oracle.attention.rows import Sum
 from attnspec_oracle.attention.scaled_dot_product_attention import means, row_means
 from attnspec_oracle.attention.softmax import Softmax, rounded_logits
@@ -130,7 +130,7 @@ def multi_head_attention(
     dots = matmul(queries, transposed(keys))
     factor = scale_for(scale, width // num_heads)
     attended, addends = read_mask(mask, dots.shape)
-    placement = place(batch=dots.shape[0], queries=dots.shape[-2], keys=dots.shape[-1])
+    placement = placed(batch=dots.shape[0], queries=dots.shape[-2], keys=dots.shape[-1])
     attended = attended & placement.attendable(is_causal=is_causal, window=None)
     softmax = Softmax(exact_logits(dots, factor, addends), attended)
     output_matrix = exact_array(w_output).rearranged(lambda moved: moved.reshape(num_heads, width // num_heads, -1))

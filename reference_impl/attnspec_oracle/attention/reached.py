@@ -1,7 +1,7 @@
 """Which gradients depend on a number that is not finite: these are NaN, and all others are clean.
 
-An infinity counts as a NaN here. What it does to a gradient depends on the order of computing, so that nothing is asked
-of what it reaches.
+An infinity counts as a NaN here. What it does to a gradient depends on the order of computing, so that nothing is
+required of the elements that it goes into.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reached:
-    """What NaN and infinity reach.
+    """Elements that NaN and infinity affect.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _any(reached: NDArray[np.bool_], axes: int | tuple[int, ...]) -> NDArray[np.
 
 
 def _of_shared(of_heads: NDArray[np.bool_], shared: int) -> NDArray[np.bool_]:
-    """Tell of which shared heads (B, Hkv, ...) a query head (B, Hq, ...) is reached."""
+    """Say of which shared heads (B, Hkv, ...) a query head (B, Hq, ...) is reached."""
     batch, heads = of_heads.shape[:2]
     grouped = of_heads.reshape(batch, shared, heads // shared, *of_heads.shape[2:])
     return _any(grouped, 2)

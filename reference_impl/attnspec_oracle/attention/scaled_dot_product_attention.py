@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_oracle.attention.attending import attend, check_attention, shared_among, transposed
+from attnspec_oracle.attention.attending import attend, check_attention, products_with_scale, shared_among, transposed
 from attnspec_oracle.attention.logits import exact_logits, scale_for
-from attnspec_oracle.attention.quantized import products
 from attnspec_oracle.attention.rows import RowMeans, Values
 from attnspec_oracle.attention.softmax import Softmax, rounded_logits
 from attnspec_oracle.certification import certify
@@ -86,9 +85,9 @@ def scaled_dot_product_attention(
     """
     del output_dtype
     shared = key.shape[1]
-    query = products(query, query_scale, shared)
-    present_key = products(_present("key", key, past_key), key_scale, shared)
-    present_value = products(_present("value", value, past_value), value_scale, shared)
+    query = products_with_scale(query, query_scale, shared)
+    present_key = products_with_scale(_present("key", key, past_key), key_scale, shared)
+    present_value = products_with_scale(_present("value", value, past_value), value_scale, shared)
     check_attention(query.shape, present_key.shape, present_value.shape)
     batch, heads = query.shape[:2]
     keys, values = shared_among(heads, present_key), shared_among(heads, present_value)
@@ -165,8 +164,8 @@ def row_means(softmax: Softmax, values: ExactArray) -> Callable[[int], RowMeans]
     def pair(index: int) -> RowMeans:
         head = index // length
         if head not in per_head:
-            place_of_head = np.unravel_index(head, values.shape[:-2])
-            per_head[head] = Values(values.rearranged(lambda moved: moved[place_of_head]))
+            index_of_head = np.unravel_index(head, values.shape[:-2])
+            per_head[head] = Values(values.rearranged(lambda moved: moved[index_of_head]))
         return RowMeans(softmax.row(index), per_head[head])
 
     return pair

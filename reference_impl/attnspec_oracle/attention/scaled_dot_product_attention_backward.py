@@ -192,7 +192,7 @@ class _Gradients:
         ).ravel()
 
         def row(index: int) -> Totals:
-            return Totals([_logits_of(self._rows[place]) for place in np.flatnonzero(of_rows == index)])
+            return Totals([_logits_of(self._rows[at]) for at in np.flatnonzero(of_rows == index)])
 
         return self._reached.of_mask(certify("grad_mask", row, shape, elements))
 
@@ -201,7 +201,7 @@ class _Gradients:
         rows = np.arange(len(self._rows)).reshape(self._batch, self._heads, self._queries)
 
         def row(head: int) -> Totals:
-            return Totals([_sink_of(self._rows[place]) for place in rows[:, head].ravel()])
+            return Totals([_sink_of(self._rows[at]) for at in rows[:, head].ravel()])
 
         return self._reached.of_sinks(certify("grad_sinks", row, (self._heads, 1), elements)[:, 0])
 
@@ -230,10 +230,10 @@ class _Gradients:
     def _of_each_shared_head(self, array: ExactArray) -> list[Values]:
         """Cut (B, Hkv, rows, width) into matrices, one after the other."""
 
-        def cut(place: tuple[int, ...]) -> Values:
-            return Values(array.rearranged(lambda moved: moved[place]))
+        def cut(at: tuple[int, ...]) -> Values:
+            return Values(array.rearranged(lambda moved: moved[at]))
 
-        return [cut(place) for place in np.ndindex(self._batch, self._shared)]
+        return [cut(at) for at in np.ndindex(self._batch, self._shared)]
 
 
 def _query_gradients(

@@ -2,12 +2,11 @@
 
 Every step is an interval whose two ends are integers over a power of two, rounded outwards. It is slower on long
 rows than ball arithmetic, and covers attention, its gradients and merged states only. It is here so that two ways of
-certifying can be held against each other, bit for bit: see :mod:`attnspec_oracle` for the one that fills the golden
+certifying can be compared, bit for bit: see :mod:`attnspec_oracle` for the one that fills the golden
 files.
 """
 
-from attnspec_oracle.by_integers.attention import AttentionRow, attention_row
+from attnspec_oracle.by_integers.attention import AttentionRow, MergedRow, attention_row, merged_row
 from attnspec_oracle.by_integers.gradients import attention_gradients
-from attnspec_oracle.by_integers.merging import MergedRow, merged_row
 
 __all__ = ["AttentionRow", "MergedRow", "attention_gradients", "attention_row", "merged_row"]

@@ -65,9 +65,9 @@ def attention_gradients(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[
         arithmetic = FixedPoint(bits)
         for name, intervals in _enclosed(inputs, attributes, arithmetic).items():
             known = found.setdefault(name, np.full(intervals.shape, None, dtype=object))
-            for place in _undecided(known):
-                low, high = intervals[place]
-                known[place] = agreed(Fraction(low, arithmetic.one), Fraction(high, arithmetic.one))
+            for index in _undecided(known):
+                low, high = intervals[index]
+                known[index] = agreed(Fraction(low, arithmetic.one), Fraction(high, arithmetic.one))
         if not any(_undecided(known) for known in found.values()):
             break
     return found
@@ -75,7 +75,7 @@ def attention_gradients(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[
 
 def _undecided(known: NDArray[Any]) -> list[tuple[int, ...]]:
     flat: list[float | None] = known.ravel().tolist()
-    return [place for place, number in zip(np.ndindex(known.shape), flat, strict=True) if number is None]
+    return [index for index, number in zip(np.ndindex(known.shape), flat, strict=True) if number is None]
 
 
 def _enclosed(
@@ -111,8 +111,8 @@ def _enclosed(
             for e in range(value.shape[3]):
                 _add(sums["grad_value"], (b, g, j, e), arithmetic.product(grad_output[b, h, i, e], row.weights[j]))
     for name in ("grad_query", "grad_key"):
-        for place in np.ndindex(sums[name].shape):
-            sums[name][place] = _scaled(sums[name][place], attributes.get("scale"), width, arithmetic)
+        for index in np.ndindex(sums[name].shape):
+            sums[name][index] = _scaled(sums[name][index], attributes.get("scale"), width, arithmetic)
     grad_logits, mask = sums.pop("grad_logits"), inputs.get("mask")
     if mask is not None and mask.dtype != np.bool_:
         sums["grad_mask"] = _of_mask(grad_logits, mask.shape)
@@ -124,12 +124,12 @@ def _enclosed(
 def _row(
     inputs: Mapping[str, NDArray[Any]],
     attributes: Mapping[str, Any],
-    place: tuple[int, int, int],
+    index: tuple[int, int, int],
     values: NDArray[Any],
     given: NDArray[Any],
     arithmetic: FixedPoint,
 ) -> _Row:
-    question = read_question(inputs, attributes, place)
+    question = read_question(inputs, attributes, index)
     keys = len(question.of_key)
     row = _Row([_NOTHING] * keys, [_NOTHING] * keys, [_NOTHING] * keys, _NOTHING, _NOTHING)
     if not question.groups:
@@ -137,7 +137,7 @@ def _row(
     powers = powers_of(question, arithmetic)
     shares = [_quotient(power, powers.total, arithmetic) for power in powers.of_groups]
     grad_weights = [sum((a * b for a, b in zip(given, vector, strict=True)), Fraction(0)) for vector in values]
-    upstream = exact(float(inputs["grad_logsumexp"][place])) if "grad_logsumexp" in inputs else Fraction(0)
+    upstream = exact(float(inputs["grad_logsumexp"][index])) if "grad_logsumexp" in inputs else Fraction(0)
     for j, group in enumerate(question.of_key):
         if group is not None:
             row.weights[j] = shares[group]
@@ -168,28 +168,28 @@ def _slope(question: Question, dot: Fraction, arithmetic: FixedPoint) -> Interva
 def _of_mask(grad_logits: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Sum over the axes along which a mask was repeated."""
     found = _zeros(shape)
-    for place in np.ndindex(grad_logits.shape):
-        own = place[4 - len(shape) :]
-        _add(found, tuple(0 if length == 1 else at for at, length in zip(own, shape, strict=True)), grad_logits[place])
+    for index in np.ndindex(grad_logits.shape):
+        own = index[4 - len(shape) :]
+        _add(found, tuple(0 if length == 1 else at for at, length in zip(own, shape, strict=True)), grad_logits[index])
     return found
 
 
 def _zeros(shape: tuple[int, ...]) -> Any:
     found = np.empty(shape, dtype=object)
-    for place in np.ndindex(shape):
-        found[place] = _NOTHING
+    for index in np.ndindex(shape):
+        found[index] = _NOTHING
     return found
 
 
 def _fractions(array: NDArray[Any]) -> NDArray[Any]:
     found = np.empty(array.shape, dtype=object)
-    for place in np.ndindex(array.shape):
-        found[place] = exact(float(array[place]))
+    for index in np.ndindex(array.shape):
+        found[index] = exact(float(array[index]))
     return found
 
 
-def _add(sums: Any, place: tuple[int, ...], interval: Interval) -> None:
-    sums[place] = sums[place].plus(interval)
+def _add(sums: Any, index: tuple[int, ...], interval: Interval) -> None:
+    sums[index] = sums[index].plus(interval)
 
 
 def _scaled(interval: Interval, scale: float | None, width: int, arithmetic: FixedPoint) -> Interval:

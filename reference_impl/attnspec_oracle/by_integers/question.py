@@ -127,7 +127,7 @@ def _masked(biases: list[Fraction | None], mask: NDArray[Any], row: tuple[int, i
 
 
 def is_padding(inputs: Mapping[str, NDArray[Any]], item: int, query: int) -> bool:
-    """Tell whether a query lies beyond those that count."""
+    """Say whether a query lies beyond those that count."""
     return "query_lengths" in inputs and query >= inputs["query_lengths"][item]
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from flint import arb
 
 from attnspec_oracle.certification import certify
-from attnspec_oracle.rotary.computed import Computed
-from attnspec_oracle.rotary.frequencies import Frequencies
+from attnspec_oracle.rotary.frequencies import Computed, Frequencies
 from attnspec_oracle.rounding import round_fraction
 
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ def _turned(left: NDArray[Any], first: NDArray[Any], right: NDArray[Any], second
     """Round ``left * first + right * second``, each element once; next to NaN and infinity IEEE 754 rules."""
     with np.errstate(invalid="ignore", over="ignore"):
         turned = left * first + right * second
-    for place in np.ndindex(turned.shape):
-        numbers = [float(factor[place]) for factor in (left, first, right, second)]
+    for index in np.ndindex(turned.shape):
+        numbers = [float(factor[index]) for factor in (left, first, right, second)]
         if all(map(math.isfinite, numbers)):
             a, b, c, d = map(Fraction, numbers)
-            turned[place] = round_fraction(a * b + c * d)
+            turned[index] = round_fraction(a * b + c * d)
     return turned
 
 

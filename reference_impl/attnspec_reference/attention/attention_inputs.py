@@ -129,5 +129,5 @@ def check_window(window: Sequence[int | None] | None) -> None:
 
 
 def is_distance(side: Any) -> bool:
-    """Tell whether one side of a window is open or a distance."""
+    """Say whether one side of a window is open or a distance."""
     return side is None or (isinstance(side, numbers.Integral) and int(side) >= 0)

@@ -35,11 +35,6 @@ def causal_mask(
     output
         Mask (Sq, Sk): True at the keys that may be attended; with ``additive``, float64 that is 0 there and
         minus infinity elsewhere.
-
-    Notes
-    -----
-    Clauses: ``causal_mask.shape``, ``causal_mask.definition``, ``causal_mask.boolean``,
-    ``causal_mask.additive``.
     """
     # Take the lengths
     key_length = query_length if key_length is None else key_length
@@ -52,7 +47,7 @@ def causal_mask(
 
 
 def at_or_before(query_length: int, key_length: int, offset: int | Integers) -> Booleans:
-    """Tell whether key j stands at or before query i, which stands at position i + offset."""
+    """Say whether key j stands at or before query i, which stands at position i + offset."""
     query_positions = np.arange(query_length)[:, np.newaxis] + offset
     key_positions = np.arange(key_length)[np.newaxis, :]
     return key_positions <= query_positions

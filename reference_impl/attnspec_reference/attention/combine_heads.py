@@ -33,10 +33,6 @@ def combine_heads(x: ArrayLike) -> Array:
     ------
     ValueError
         ``x`` is not of rank 4.
-
-    Notes
-    -----
-    Clauses: ``combine_heads.order``, ``combine_heads.shape``.
     """
     # Check the inputs
     check_inputs(np.shape(x))

@@ -63,10 +63,6 @@ def context_vector(encoder_states: ArrayLike, decoder_state: ArrayLike, *, scale
     ------
     ValueError
         The states differ in width, or have the wrong rank.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``context_vector.``.
     """
     # Check the inputs
     check_inputs(np.shape(encoder_states), np.shape(decoder_state))

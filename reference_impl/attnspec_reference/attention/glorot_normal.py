@@ -32,11 +32,6 @@ def glorot_normal(*, fan_in: int, fan_out: int, seed: int) -> Array:
     -------
     output
         Weight matrix (fan_in, fan_out), float64.
-
-    Notes
-    -----
-    Clauses: ``glorot_normal.standard_deviation``, ``glorot_normal.seed``, ``glorot_normal.distribution``,
-    ``glorot_normal.mean``, ``glorot_normal.shape``.
     """
     # Choose the standard deviation
     deviation = standard_deviation(fan_in, fan_out)

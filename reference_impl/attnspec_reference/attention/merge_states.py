@@ -62,10 +62,6 @@ def merge_states(
     ------
     ValueError
         The parts differ in shape, or have the wrong rank.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``merge.``.
     """
     # Check the inputs
     check_inputs(np.shape(output_a), np.shape(logsumexp_a), np.shape(output_b), np.shape(logsumexp_b))

@@ -61,9 +61,9 @@ def multi_head_attention(
     Parameters
     ----------
     query
-        Tokens (B, Sq, D) that ask. Their dtype is the dtype of the results.
+        Tokens (B, Sq, D) that query. Their dtype is the dtype of the results.
     key, value
-        Tokens (B, Sk, D) that are asked, and that answer.
+        Tokens (B, Sk, D) that are queried, and that answer.
     w_query, w_key, w_value, w_output
         Weight matrices (D, D), applied from the right.
     b_query, b_key, b_value, b_output
@@ -86,10 +86,6 @@ def multi_head_attention(
     ------
     ValueError
         The shapes do not fit together, or D is no multiple of ``num_heads``.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``multi_head.``.
     """
     # Check the inputs
     check_tokens(np.shape(query), np.shape(key), np.shape(value))

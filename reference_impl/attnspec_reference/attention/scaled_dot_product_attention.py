@@ -21,33 +21,35 @@ from attnspec_reference.attention.attention_inputs import (
     check_softcap,
     check_window,
 )
-from attnspec_reference.attention.attention_keys import (
-    answered_queries,
-    attendable_by_mask,
-    causal_offset,
-    lengths_or_all,
-    prepend_past,
-    within_length,
-    within_window,
-)
 from attnspec_reference.attention.attention_logits import (
     add_distance_bias,
     add_mask,
+    answered_queries,
+    attendable_by_mask,
     cap_scores,
+    causal_offset,
+    dequantize,
     exclude_keys,
+    lengths_or_all,
+    output_dtype_or_own,
+    prepend_past,
     repeat_heads,
+    within_length,
+    within_window,
 )
-from attnspec_reference.attention.attention_scales import dequantize, output_dtype_or_own
-from attnspec_reference.attention.attention_softmax import (
+from attnspec_reference.attention.causal_mask import causal_mask
+from attnspec_reference.attention.phases import (
+    applied_scale,
     divide_by_total,
     exponentiate,
     join_sinks,
     largest_logit,
     log_sum_exp,
+    scale_scores,
+    score_every_key,
     sum_over_keys,
+    weigh_values,
 )
-from attnspec_reference.attention.causal_mask import causal_mask
-from attnspec_reference.attention.phases import applied_scale, scale_scores, score_every_key, weigh_values
 from attnspec_reference.precision import quietly, round_to, widen, widen_if_given
 
 if TYPE_CHECKING:
@@ -167,10 +169,6 @@ def scaled_dot_product_attention(
     ValueError
         The shapes do not fit together, an attribute or a length is out of its range, or past and lengths are
         both given.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``sdpa.``.
     """
     # Check the inputs
     query_shape, key_shape, value_shape = np.shape(query), np.shape(key), np.shape(value)
@@ -206,7 +204,7 @@ def scaled_dot_product_attention(
     query, key, value = widen(query, dtype), widen(present_key, dtype), widen(present_value, dtype)
     sinks, alibi_slopes = widen_if_given(sinks, dtype), widen_if_given(alibi_slopes, dtype)
 
-    # Place the queries
+    # Position the queries
     queries_counted, keys_counted = lengths_or_all(query_lengths, query_length), lengths_or_all(key_lengths, key_length)
     offset = causal_offset(causal_alignment, queries_counted, keys_counted, past_length)
 

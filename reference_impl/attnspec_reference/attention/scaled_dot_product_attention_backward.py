@@ -10,22 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attnspec_reference.attention.attention_gradients import (
-    check_of_queries,
-    gradient_of_cap,
-    gradient_of_sinks,
-    gradient_of_softmax,
-    shares_of_keys,
-    sum_attended,
-    sum_for_keys,
-    sum_for_queries,
-    sum_over_group,
-    sum_to_mask,
-)
 from attnspec_reference.attention.attention_inputs import check_inputs
-from attnspec_reference.attention.attention_keys import answered_queries, lengths_or_all
-from attnspec_reference.attention.attention_logits import repeat_heads
-from attnspec_reference.attention.phases import applied_scale, score_every_key
+from attnspec_reference.attention.attention_logits import answered_queries, is_boolean, lengths_or_all, repeat_heads
+from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen, widen_if_given
 
@@ -34,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_reference.precision import Array
+    from attnspec_reference.precision import Array, Booleans
 
 
 class AttentionGradients(NamedTuple):
@@ -106,26 +93,8 @@ def scaled_dot_product_attention_backward(
         Natural logarithm of the softmax denominator (B, Hq, Sq), from the forward pass; found anew when None.
     grad_logsumexp
         Gradient of the logsumexp (B, Hq, Sq); zeros when None.
-    mask
-        As the forward pass takes it.
-    key_lengths
-        As the forward pass takes it.
-    query_lengths
-        As the forward pass takes it. Other queries than the first ones add nothing to any gradient.
-    sinks
-        As the forward pass takes it.
-    alibi_slopes
-        As the forward pass takes it.
-    is_causal
-        As the forward pass takes it.
-    causal_alignment
-        As the forward pass takes it.
-    scale
-        As the forward pass takes it.
-    softcap
-        As the forward pass takes it.
-    window
-        As the forward pass takes it.
+    mask, key_lengths, query_lengths, sinks, alibi_slopes, is_causal, causal_alignment, scale, softcap, window
+        As the forward pass takes them. Other queries than the first ones add nothing to any gradient.
 
     Returns
     -------
@@ -137,10 +106,6 @@ def scaled_dot_product_attention_backward(
     ------
     ValueError
         The shapes do not fit together, or an attribute or a length is out of its range.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``sdpa_backward.``.
     """
     # Check the inputs
     query_shape, key_shape, value_shape = np.shape(query), np.shape(key), np.shape(value)
@@ -227,3 +192,72 @@ def scaled_dot_product_attention_backward(
         delta=round_to(dtype, delta),
         grad_scores=round_to(dtype, grad_scores),
     )
+
+
+Shape = tuple[int, ...]
+
+
+def check_of_queries(name: str, given: ArrayLike | None, shape: Shape) -> None:
+    """Refuse what does not have the shape of the forward pass."""
+    if given is not None and np.shape(given) != shape:
+        raise ValueError(f"{name} has shape {np.shape(given)}; the forward pass gives {shape}.")
+
+
+def shares_of_keys(logits: Array, logsumexp: Array, attendable: Booleans) -> Array:
+    """Take the exponential of each logit's distance from the logsumexp of its row; excluded keys get 0."""
+    return np.where(attendable, np.exp(logits - logsumexp[..., np.newaxis]), 0)
+
+
+def sum_attended(products: Array, attendable: Booleans) -> Array:
+    """Sum each row (B, Hq, Sq) over the keys that its query may attend to."""
+    return np.where(attendable, products, 0).sum(axis=-1)
+
+
+def gradient_of_softmax(weights: Array, grad_weights: Array, subtracted: Array, attendable: Booleans) -> Array:
+    """Multiply each weight by how far its gradient lies above what is subtracted in its row; excluded keys get 0."""
+    return np.where(attendable, weights * (grad_weights - subtracted[..., np.newaxis]), 0)
+
+
+def gradient_of_cap(scores: Array, softcap: float | None, attendable: Booleans) -> Array | float:
+    """Find how much a capped score moves with its score; 1 without a cap, and where nothing is attended."""
+    if not softcap:
+        return 1.0
+    return np.where(attendable, 1 - np.tanh(scores / softcap) ** 2, 1)
+
+
+def sum_for_queries(grad_scores: Array, key: Array, attendable: Booleans) -> Array:
+    """Sum the keys, each times the gradient of its score (B, Hq, Sq, E)."""
+    return weigh_values(grad_scores, key, attendable)
+
+
+def sum_for_keys(of_scores: Array, of_queries: Array, attendable: Booleans) -> Array:
+    """Sum over the queries what belongs to each, times its number for the key (B, Hq, Sk, E or Ev)."""
+    return weigh_values(of_scores.swapaxes(-1, -2), of_queries, attendable.swapaxes(-1, -2))
+
+
+def sum_over_group(of_heads: Array, key_heads: int) -> Array:
+    """Sum over the query heads that share a key head: (B, Hq, Sk, E) becomes (B, Hkv, Sk, E)."""
+    batch, heads, *rest = of_heads.shape
+    group = heads // max(key_heads, 1)
+    return of_heads.reshape(batch, key_heads, group, *rest).sum(axis=2)
+
+
+def gradient_of_sinks(sinks: Array | None, logsumexp: Array, subtracted: Array, answered: Booleans) -> Array | None:
+    """Lower each sink by what is subtracted in the rows of its head, times its share of them (Hq); None without sinks.
+
+    A sink weighs no value, so that its weight has the gradient 0. Rows that do not count add nothing.
+    """
+    if sinks is None:
+        return None
+    shares = np.exp(sinks[:, np.newaxis] - logsumexp)
+    return -np.where(answered, shares * subtracted, 0).sum(axis=(0, 2))
+
+
+def sum_to_mask(grad_logits: Array, mask: ArrayLike | None) -> Array | None:
+    """Sum over the axes along which the mask was repeated; None for a mask that adds no numbers."""
+    if mask is None or is_boolean(mask):
+        return None
+    shape = np.shape(mask)
+    missing = grad_logits.ndim - len(shape)
+    repeated = [missing + axis for axis, length in enumerate(shape) if length == 1]
+    return grad_logits.sum(axis=(*range(missing), *repeated)).reshape(shape)

@@ -77,10 +77,6 @@ def single_head_attention(
     ------
     ValueError
         The shapes do not fit together.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``single_head.``.
     """
     # Check the inputs
     check_inputs(x, w_query, w_key, w_value, w_output)

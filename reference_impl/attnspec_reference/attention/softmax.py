@@ -33,11 +33,6 @@ def softmax(x: ArrayLike, *, axis: int | None = -1) -> Array:
     -------
     output
         Weights, same shape and dtype as ``x``.
-
-    Notes
-    -----
-    Clauses: ``softmax.definition``, ``softmax.axis.default``, ``softmax.axis.explicit``,
-    ``softmax.axis.whole``, ``softmax.stability``.
     """
     # Widen
     dtype = result_dtype(x)

@@ -35,10 +35,6 @@ def split_heads(x: ArrayLike, *, num_heads: int) -> Array:
     ------
     ValueError
         The width is no multiple of ``num_heads``, or ``x`` is not of rank 3.
-
-    Notes
-    -----
-    Clauses: ``split_heads.rejects.divisible``, ``split_heads.order``, ``split_heads.shape``.
     """
     # Check the inputs
     check_inputs(np.shape(x), num_heads)

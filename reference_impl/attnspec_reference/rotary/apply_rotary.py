@@ -44,10 +44,6 @@ def apply_rotary(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, *, pairing: str =
     ------
     ValueError
         The tables do not fit ``x`` or each other, or the pairing is unknown.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``apply_rotary.``.
     """
     # Check the inputs
     check_inputs(np.shape(x), np.shape(cos), np.shape(sin))
@@ -109,7 +105,7 @@ def rotate(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, 
 
 
 def put_back(first: Array, second: Array, pairing: str, rest: Array) -> Array:
-    """Give every feature of the pairs its place, and let the features that were not rotated follow."""
+    """Give every feature of the pairs its position, and let the features that were not rotated follow."""
     if pairing == "interleaved":
         paired = np.stack([first, second], axis=-1).reshape(*first.shape[:-1], 2 * first.shape[-1])
     else:

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from attnspec_reference.precision import quietly
-from attnspec_reference.rotary.frequency_inputs import check_factor_lists, check_ranges, check_width, needed_parameters
 from attnspec_reference.rotary.frequency_scalings import (
     blend,
     blending_range,
+    check_factor_lists,
+    check_ranges,
+    check_width,
     choose_factors,
     divide,
     keep_first,
     longrope_attention_factor,
+    needed_parameters,
     ramp,
     scale_long_waves,
     stretch_base,
@@ -114,10 +117,6 @@ def rotary_frequencies(
     ValueError
         The width is odd, the scaling unknown, a parameter missing or out of its range, or a list of factors not as
         long as there are pairs.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``rotary_frequencies.``.
     """
     # Check the inputs
     check_width(width)

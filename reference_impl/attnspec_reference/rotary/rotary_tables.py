@@ -57,10 +57,6 @@ def rotary_tables(
     ------
     ValueError
         ``position_ids`` is not of rank 2, or ``inverse_frequencies`` not of rank 1.
-
-    Notes
-    -----
-    Clauses: all those whose id begins with ``rotary_tables.``.
     """
     # Check the inputs
     positions = check_inputs(position_ids, inverse_frequencies)

@@ -14,7 +14,7 @@ import pytest
 import attnspec
 from attnspec.validation.one_case import case
 from attnspec_mistakes.patches import patch
-from attnspec_reference.attention.attention_scales import dequantize
+from attnspec_reference.attention.attention_logits import dequantize
 from attnspec_reference.attention.phases import weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import widen

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from attnspec.cases import Case, Inputs
     from attnspec.contract.arrangement import Layout
 
+Arrays: TypeAlias = "Mapping[str, NDArray[Any]]"
+"""Tensors by name."""
+
+Marks: TypeAlias = "Mapping[str, NDArray[np.bool_]]"
+"""Elements of outputs, by the name of the output."""
+
 
 class Expected(NamedTuple):
     """Expected outputs under declared conventions, by output name, and elements that these leave open.
@@ -22,8 +28,8 @@ class Expected(NamedTuple):
     `under` names the declarations that changed something, such as ``convention=choice``.
     """
 
-    outputs: Mapping[str, NDArray[Any]]
-    ungraded: Mapping[str, NDArray[np.bool_]]
+    outputs: Arrays
+    ungraded: Marks
     under: tuple[str, ...]
 
 
@@ -41,120 +47,34 @@ class PropertyProblem(NamedTuple):
     message: str
 
 
-class ToleranceModel(Protocol):
-    """Gives values and tolerances of the outputs of a case."""
+ToleranceModel: TypeAlias = "Callable[[str, Arrays, Mapping[str, Any], Precision, Mapping[str, str]], Tolerance]"
+"""Values and tolerances of the outputs of a case, from operation, inputs, attributes, precision and conventions.
 
-    def __call__(
-        self,
-        operation: str,
-        inputs: Mapping[str, NDArray[Any]],
-        attributes: Mapping[str, Any],
-        precision: Precision,
-        conventions: Mapping[str, str],
-    ) -> Tolerance:
-        """Return values and tolerances.
+The inputs are as the run sees them (rounded to its dtype), in float64, bool or int64. The precision is the unit
+roundoffs of a run, or those of several, stacked; of conventions, every choice for the operation is given.
+"""
 
-        Parameters
-        ----------
-        operation
-            Name of the operation.
-        inputs
-            The inputs as the run sees them (rounded to its dtype), in float64, bool or int64.
-        attributes
-            The attributes that the case states.
-        precision
-            Unit roundoffs of the run, or those of several runs, stacked.
-        conventions
-            Every convention's choice for the operation.
-        """
-        ...
+Sample: TypeAlias = "Mapping[str, NDArray[np.int64]]"
+"""Output name to the flat indices of its sampled elements."""
+
+SampledToleranceModel: TypeAlias = (
+    "Callable[[str, Inputs, Mapping[str, Any], Sample, Precision, Mapping[str, str]], Tolerance]"
+)
+"""Values and tolerances of sampled elements of a case that is too large to be bounded whole, and bounds elsewhere.
+
+The arguments are those of a `ToleranceModel`, and in the middle the sample. Inputs are the same in every dtype;
+generated ones are to be drawn in parts. The precision is that of several runs. It raises `ValueError` if the case
+cannot be bounded so.
+"""
 
 
-class SampledToleranceModel(Protocol):
-    """Gives values and tolerances of sampled elements of a case that is too large to be bounded whole."""
-
-    def __call__(
-        self,
-        operation: str,
-        inputs: Inputs,
-        attributes: Mapping[str, Any],
-        sample: Mapping[str, NDArray[np.int64]],
-        precision: Precision,
-        conventions: Mapping[str, str],
-    ) -> Tolerance:
-        """Return values and tolerances of the elements of `sample`, each output's (N,), and bounds elsewhere.
-
-        Parameters
-        ----------
-        operation
-            Name of the operation.
-        inputs
-            The inputs, which are the same in every dtype; generated ones are to be drawn in parts.
-        attributes
-            The attributes that the case states.
-        sample
-            Output name to the flat indices of its sampled elements.
-        precision
-            Unit roundoffs of several runs, stacked.
-        conventions
-            Every convention's choice for the operation.
-
-        Raises
-        ------
-        ValueError
-            If the case cannot be bounded so.
-        """
-        ...
-
-
-def _no_sample(
-    operation: str,
-    inputs: Inputs,
-    attributes: Mapping[str, Any],
-    sample: Mapping[str, NDArray[np.int64]],
-    precision: Precision,
-    conventions: Mapping[str, str],
-) -> Tolerance:
-    del inputs, attributes, sample, precision, conventions
+def _no_sample(operation: str, *_: Any) -> Tolerance:
     raise ValueError(f"{operation} has no bound of sampled elements")
 
 
 def _nothing(*_: Any) -> None:
     """Return nothing, for a family that has no such question."""
     return
-
-
-def _as_normative(
-    outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance, _run: int
-) -> Expected:
-    return Expected(outputs, {}, ())
-
-
-def _unchanged(
-    outputs: Mapping[str, NDArray[Any]], _conventions: Mapping[str, str], _bound: Tolerance
-) -> Mapping[str, NDArray[Any]]:
-    return outputs
-
-
-def _handed_as_stated(
-    _operation: str,
-    inputs: Mapping[str, NDArray[Any]],
-    _attributes: Mapping[str, Any],
-    _conventions: Mapping[str, str],
-) -> Mapping[str, NDArray[Any]]:
-    return inputs
-
-
-def _none_empty(_operation: str, _outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
-    return {}
-
-
-def _no_capability(_case: Case) -> frozenset[str]:
-    return frozenset()
-
-
-def _never(_case: Case) -> bool:
-    return False
 
 
 @dataclass(frozen=True)
@@ -221,24 +141,22 @@ class Family:
     features: Callable[[Case], list[tuple[str, bool]]]
     formula: Callable[[Case], list[str]]
     sampled_tolerance: SampledToleranceModel = _no_sample
-    expected: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance, int], Expected] = _as_normative
-    handed: Callable[
-        [str, Mapping[str, NDArray[Any]], Mapping[str, Any], Mapping[str, str]], Mapping[str, NDArray[Any]]
-    ] = _handed_as_stated
-    computed_under: Callable[[Mapping[str, NDArray[Any]], Mapping[str, str], Tolerance], Mapping[str, NDArray[Any]]] = (
-        _unchanged
+    expected: Callable[[Arrays, Mapping[str, str], Tolerance, int], Expected] = lambda outputs, _, __, ___: Expected(
+        outputs, {}, ()
     )
-    empty: Callable[[str, Mapping[str, NDArray[Any]]], Mapping[str, NDArray[np.bool_]]] = _none_empty
+    handed: Callable[[str, Arrays, Mapping[str, Any], Mapping[str, str]], Arrays] = lambda _, inputs, __, ___: inputs
+    computed_under: Callable[[Arrays, Mapping[str, str], Tolerance], Arrays] = lambda outputs, _, __: outputs
+    empty: Callable[[str, Arrays], Marks] = lambda _, __: {}
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
-    lacks_property: Callable[[str, Mapping[str, Any], Mapping[str, NDArray[Any]]], PropertyProblem | None] = _nothing
-    needs: Callable[[Case], frozenset[str]] = _no_capability
+    lacks_property: Callable[[str, Mapping[str, Any], Arrays], PropertyProblem | None] = _nothing
+    needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()
     layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
-    key_sets: Callable[[Case, str, Mapping[str, NDArray[Any]]], KeySets | None] = _nothing
+    key_sets: Callable[[Case, str, Arrays], KeySets | None] = _nothing
     attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
     attended_axis: str | None = None
-    is_probe: Callable[[Case], bool] = _never
-    shows_little: Callable[[Case], bool] = _never
-    usual_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    is_probe: Callable[[Case], bool] = lambda _: False
+    shows_little: Callable[[Case], bool] = lambda _: False
+    usual_names: Callable[[], Mapping[str, Sequence[str]]] = dict
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()

@@ -70,7 +70,7 @@ def _names(found: Found) -> list[str]:
 
 def _by_names(found: Found, operation: Operation) -> dict[str, str]:
     """Return argument to parameter, of those whose names say it; each parameter is one argument alone."""
-    usual = family_of(operation.name).usual_names
+    usual = family_of(operation.name).usual_names()
     matched: dict[str, str] = {}
     own = {_plain(name): name for name in reversed(_names(found))}
     for exact in (True, False):

@@ -10,9 +10,13 @@ from attnspec_mistakes.attention.backward.backward_heads import in_groups, summe
 from attnspec_mistakes.attention.backward.backward_sinks import summed_to_sinks
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, changing, repeating, replaying
 from attnspec_mistakes.attention.forward.forward_softmax import nan_in_hidden_tile
-from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_to_mask
-from attnspec_reference.attention.attention_keys import is_boolean, within_window
-from attnspec_reference.attention.attention_softmax import join_sinks
+from attnspec_reference.attention.attention_logits import is_boolean, within_window
+from attnspec_reference.attention.phases import join_sinks
+from attnspec_reference.attention.scaled_dot_product_attention_backward import (
+    sum_for_keys,
+    sum_for_queries,
+    sum_to_mask,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,17 +9,15 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, changing, in_some, repeating
 from attnspec_mistakes.patches import altered
-from attnspec_reference.attention.attention_gradients import (
-    gradient_of_cap,
-    gradient_of_softmax,
-    sum_attended,
-    sum_to_mask,
-)
 from attnspec_reference.attention.phases import applied_scale, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
+    gradient_of_cap,
+    gradient_of_softmax,
     scaled_dot_product_attention_backward,
+    sum_attended,
+    sum_to_mask,
 )
 from attnspec_reference.precision import result_dtype, widen
 

@@ -9,11 +9,12 @@ import numpy as np
 from attnspec_mistakes.attention.backward.backward_products import is_additive
 from attnspec_mistakes.attention.forward.attention_departures import backward_with, repeating, replaying
 from attnspec_mistakes.patches import on_calls
-from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries
-from attnspec_reference.attention.attention_softmax import largest_logit
+from attnspec_reference.attention.phases import largest_logit
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+    sum_for_keys,
+    sum_for_queries,
 )
 
 if TYPE_CHECKING:

@@ -14,9 +14,13 @@ from attnspec_mistakes.attention.forward.forward_scores import (
     tiled_heads,
 )
 from attnspec_mistakes.patches import on_calls
-from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_over_group
 from attnspec_reference.attention.attention_logits import repeat_heads
-from attnspec_reference.attention.scaled_dot_product_attention_backward import scaled_dot_product_attention_backward
+from attnspec_reference.attention.scaled_dot_product_attention_backward import (
+    scaled_dot_product_attention_backward,
+    sum_for_keys,
+    sum_for_queries,
+    sum_over_group,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

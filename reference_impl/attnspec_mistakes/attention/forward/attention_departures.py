@@ -13,7 +13,7 @@ import numpy as np
 
 from attnspec_mistakes.patches import altered, by_name, patch
 from attnspec_reference.attention.attention_inputs import check_scale
-from attnspec_reference.attention.attention_scales import dequantize, output_dtype_or_own
+from attnspec_reference.attention.attention_logits import dequantize, output_dtype_or_own
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,

@@ -11,14 +11,15 @@ from attnspec_mistakes.attention.forward.attention_departures import attention_g
 from attnspec_mistakes.attention.forward.forward_masks import slopes_of_first_head
 from attnspec_mistakes.patches import ignoring, in_working_precision, on_calls
 from attnspec_reference.attention.attention_logits import exclude_keys
-from attnspec_reference.attention.attention_softmax import (
+from attnspec_reference.attention.phases import (
+    applied_scale,
     exponentiate,
     join_sinks,
     largest_logit,
     log_sum_exp,
     sum_over_keys,
+    weigh_values,
 )
-from attnspec_reference.attention.phases import applied_scale, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
 if TYPE_CHECKING:

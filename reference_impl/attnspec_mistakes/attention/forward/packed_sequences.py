@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.served import attend_at
-from attnspec_reference.attention.packed_attention import (
+from attnspec_reference.attention.served_attention import (
     ServedAttention,
     alone,
     columns_of,

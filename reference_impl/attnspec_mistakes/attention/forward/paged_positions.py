@@ -18,10 +18,12 @@ from attnspec_mistakes.attention.forward.served import (
 )
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, read_forwards
 from attnspec_mistakes.patches import altered
-from attnspec_reference.attention.attention_keys import is_boolean
-from attnspec_reference.attention.packed_attention import ServedAttention, alone, columns_of
-from attnspec_reference.attention.paged_attention import (
+from attnspec_reference.attention.attention_logits import is_boolean
+from attnspec_reference.attention.served_attention import (
+    ServedAttention,
+    alone,
     attend_to_pages,
+    columns_of,
     paged_attention,
     paged_attention_by_list,
     pages_needed,

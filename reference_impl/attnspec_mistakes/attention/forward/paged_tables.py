@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.served import by_list, by_table, in_pages, reading_pages
 from attnspec_mistakes.patches import altered, patch
-from attnspec_reference.attention.paged_attention import (
+from attnspec_reference.attention.served_attention import (
     attend_to_pages,
     paged_attention,
     paged_attention_by_list,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from attnspec_mistakes.mistake import Making
     from attnspec_mistakes.patches import Computation
-    from attnspec_reference.attention.packed_attention import ServedAttention
+    from attnspec_reference.attention.served_attention import ServedAttention
     from attnspec_reference.precision import Array, Integers
 
 

@@ -10,7 +10,7 @@ from attnspec_mistakes.attention.forward.attention_departures import TENSORS, at
 from attnspec_mistakes.attention.forward.forward_softmax import WITHOUT_MAXIMUM
 from attnspec_mistakes.attention.forward.quantized_scales import scaling_logits
 from attnspec_mistakes.patches import by_name, on_calls
-from attnspec_reference.attention.attention_scales import output_dtype_or_own
+from attnspec_reference.attention.attention_logits import output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import round_to, widen

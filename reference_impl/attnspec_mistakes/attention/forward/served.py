@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.patches import altered, patch
-from attnspec_reference.attention.packed_attention import ServedAttention, alone, columns_of
-from attnspec_reference.attention.paged_attention import (
+from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
+from attnspec_reference.attention.served_attention import (
+    ServedAttention,
+    alone,
     attend_to_pages,
+    columns_of,
     paged_attention,
     paged_attention_by_list,
     read_in_order,
     tokens_first,
 )
-from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import result_dtype, widen, widen_if_given
 
 if TYPE_CHECKING:

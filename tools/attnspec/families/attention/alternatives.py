@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.bounds.tolerance import Tolerance
-from attnspec.families.attention.backward_alternatives import expected_gradients
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec.families.attention.steps.merging import OPERATION as MERGING
-from attnspec.families.attention.steps.merging import MergeBound, declared_logarithms, expected_of_merged
 from attnspec.families.attention.tolerance.backward_bound import BackwardBound
+from attnspec.families.attention.tolerance.error_bound import AttentionBound
+from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
 from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.bounds.tolerance import Estimate, Interval
-    from attnspec.families.attention.steps.quantized import Quantization
+    from attnspec.bounds.tolerance import Tolerance
+    from attnspec.families.record import Arrays, Marks
 
 
 _BACKWARD = "scaled_dot_product_attention_backward"
@@ -34,50 +32,7 @@ _OF_PARTS = ("logsumexp_a", "logsumexp_b")
 """The logarithms of two parts that are merged."""
 
 
-class AttentionBound(Tolerance):
-    """Values and tolerances of the outputs of one case of attention, and the elements that declared conventions decide.
-
-    By output: `fully_masked` elements have a query without any key, `without_mean` ones of them no mean of values
-    either. `shift` (B, Hq, Sq, 1): how far logits lie above the normative ones; None for not at all.
-    """
-
-    def __init__(
-        self,
-        estimates: Mapping[str, Callable[[], Estimate]],
-        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
-        fully_masked: Mapping[str, NDArray[np.bool_]] | None = None,
-        *,
-        without_mean: Mapping[str, NDArray[np.bool_]] | None = None,
-        no_keys: bool = False,
-        reached: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
-        shift: NDArray[Any] | None = None,
-        unspecified: Mapping[str, NDArray[np.bool_]] | None = None,
-        interval: Mapping[str, Callable[[], Interval]] | None = None,
-        overflowed: Callable[[int], Mapping[str, NDArray[np.bool_]]] | None = None,
-        quantized: Quantization | None = None,
-        beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] | None = None,
-    ) -> None:
-        super().__init__(estimates, vacuous, fully_masked, unspecified=unspecified, interval=interval)
-        self.fully_masked = self.by_convention
-        self.without_mean: Mapping[str, NDArray[np.bool_]] = without_mean or {}
-        self.has_no_keys = no_keys
-        self.reached: Callable[[], Mapping[str, NDArray[np.bool_]]] = reached or dict
-        self.shift = shift
-        self._overflowed = overflowed
-        self.quantized = quantized
-        self.beyond_dequantized: Callable[[], Mapping[str, NDArray[np.bool_]]] = beyond_dequantized or dict
-
-    def overflowed(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
-        """Return, by output name, the elements of a run that an overflow between the steps reaches."""
-        return {} if self._overflowed is None else self._overflowed(run)
-
-
-def handed(
-    operation: str,
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    conventions: Mapping[str, str],
-) -> Mapping[str, NDArray[Any]]:
+def handed(operation: str, inputs: Arrays, attributes: Mapping[str, Any], conventions: Mapping[str, str]) -> Arrays:
     """Return the inputs under declared conventions, from those of the case."""
     changed = {name: declared_logarithms(inputs[name], conventions) for name in _OF_PARTS if name in inputs}
     if operation == _BACKWARD and "logsumexp" in inputs:
@@ -91,7 +46,7 @@ def handed(
 
 
 def _left_by_a_column(
-    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], conventions: Mapping[str, str]
+    inputs: Arrays, attributes: Mapping[str, Any], conventions: Mapping[str, str]
 ) -> NDArray[Any] | float:
     """Return what an ALiBi bias by column leaves in each row (B or 1, Hq, Sq)."""
     slopes = inputs.get("alibi_slopes")
@@ -103,35 +58,18 @@ def _left_by_a_column(
     return (slopes.reshape(-1, 1, 1) * placed.position)[..., 0]
 
 
-def expected(
-    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance, run: int
-) -> Expected:
+def expected(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance, run: int) -> Expected:
     """Return the expected outputs under declared conventions, from the normative ones; `run` indexes the tolerances."""
     if isinstance(bound, BackwardBound):
         return expected_gradients(outputs, conventions, bound, run)
     if isinstance(bound, MergeBound):
         return expected_of_merged(outputs, conventions, bound, run)
-    if not isinstance(bound, AttentionBound):
-        return Expected(outputs, {}, ())
-    declared = _Declared(dict(outputs), conventions, bound)
-    if bound.fully_masked:
-        declared.rows_without_keys()
-    if bound.shift is not None:
-        declared.biases_by_column(bound.shift)
-    if conventions["logsumexp_base"] == "2" and "logsumexp" in outputs:
-        declared.logarithms_to_base_2()
-    if conventions["masked_nonfinite"] == "propagates" or conventions["fully_masked_row"] in ("uniform", "filled"):
-        declared.what_excluded_numbers_reach()
-    if conventions["half_precision_overflow"] == "open":
-        declared.what_an_overflow_reaches(run)
-    if bound.quantized is not None:
-        declared.quantized_numbers(bound.quantized)
-    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
+    if isinstance(bound, AttentionBound):
+        return expected_of_attention(outputs, conventions, bound, run)
+    return Expected(outputs, {}, ())
 
 
-def computed_under(
-    outputs: Mapping[str, NDArray[Any]], conventions: Mapping[str, str], bound: Tolerance
-) -> Mapping[str, NDArray[Any]]:
+def computed_under(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance) -> Arrays:
     """Return the outputs of a mistake (float64) under declared conventions, from those under the normative ones."""
     found = dict(outputs)
     shift = bound.shift if isinstance(bound, AttentionBound) else None
@@ -145,9 +83,9 @@ def computed_under(
     return found
 
 
-def without_keys(operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[np.bool_]]:
+def without_keys(operation: str, outputs: Arrays) -> Marks:
     """Return the elements of rows that weigh no key at all, by what was computed: a mistake may leave other keys."""
-    if operation == MERGING:
+    if operation == "merge_states":
         return {"logsumexp": np.isneginf(outputs["logsumexp"])} if "logsumexp" in outputs else {}
     weights, logsumexp = outputs.get("weights"), outputs.get("logsumexp")
     if weights is None or weights.ndim < 2:
@@ -166,86 +104,127 @@ def without_keys(operation: str, outputs: Mapping[str, NDArray[Any]]) -> Mapping
 
 @dataclass
 class _Declared:
-    """Expected outputs under declared alternatives, applied one after the other.
-
-    `outputs` begin as the normative ones; `ungraded` elements are left open; `under` names declarations that had an
-    effect.
-    """
+    """Expected outputs, which begin as the normative ones, elements left open, and declarations that had an effect."""
 
     outputs: dict[str, NDArray[Any]]
-    conventions: Mapping[str, str]
-    bound: AttentionBound
     ungraded: dict[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
     under: list[str] = field(default_factory=list[str])
 
-    def rows_without_keys(self) -> None:
-        """Replace expected rows of queries without any key; their logsumexp is graded only where it is declared."""
-        name = "no_keys" if self.bound.has_no_keys else "fully_masked_row"
-        row, empty = self.conventions[name], self.conventions["empty_logsumexp"]
-        is_other = row in ("nan", "uniform", "filled")
-        for output, fully_masked in self.bound.fully_masked.items():
-            if output not in self.outputs:
-                continue
-            if output != "logsumexp":
-                if is_other:
-                    other = np.nan if row == "nan" else self.bound.of(output).value
-                    if row == "filled":
-                        other = np.where(self.bound.without_mean[output], np.nan, other)
-                    self.outputs[output] = np.where(fully_masked, other, self.outputs[output])
-                    self._graded_under(f"{name}={row}")
-            elif empty == "plus_infinity":
-                self.outputs[output] = np.where(fully_masked, np.inf, self.outputs[output])
-                self._graded_under(f"empty_logsumexp={empty}")
-            elif is_other:
-                self._leave_out(output, fully_masked)
+    def leave_open(self, elements: Marks, alternative: str | None) -> None:
+        """Leave out elements of outputs that are expected, and name the alternative where there are any."""
+        for output, found in elements.items():
+            if output in self.outputs and found.any():
+                self.ungraded[output] = self.ungraded[output] | found if output in self.ungraded else found
+                if alternative is not None:
+                    self.graded_under(alternative)
 
-    def biases_by_column(self, shift: NDArray[Any]) -> None:
-        """Raise logits and logsumexp by what the ALiBi bias leaves in a row: the softmax does not see it."""
-        for output, raised in (("logits", shift), ("logsumexp", shift[..., 0])):
-            if output in self.outputs:
-                self.outputs[output] = self.outputs[output] + raised
-                self._graded_under("alibi_bias=column")
-
-    def logarithms_to_base_2(self) -> None:
-        """Turn logsumexp into a logarithm to the base 2."""
-        self.outputs["logsumexp"] = self.outputs["logsumexp"] * math.log2(math.e)
-        self._graded_under("logsumexp_base=2")
-
-    def what_excluded_numbers_reach(self) -> None:
-        """Leave out the elements that NaN and infinities in excluded positions may reach.
-
-        A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
-        """
-        propagates = self.conventions["masked_nonfinite"] == "propagates"
-        for output, reached in self.bound.reached().items():
-            elements = reached if propagates else reached & self.bound.fully_masked.get(output, np.False_)
-            if output in self.outputs and elements.any():
-                self._leave_out(output, elements)
-                if propagates:
-                    self._graded_under("masked_nonfinite=propagates")
-
-    def what_an_overflow_reaches(self, run: int) -> None:
-        """Leave out what comes from numbers that the dtype of the run cannot hold between the steps."""
-        for output, elements in self.bound.overflowed(run).items():
-            if output in self.outputs and elements.any():
-                self._leave_out(output, elements)
-                self._graded_under("half_precision_overflow=open")
-
-    def quantized_numbers(self, quantized: Quantization) -> None:
-        """Leave out what comes from products that the declared dtype cannot hold; all others have their tolerances."""
-        dequantized, weights = (self.conventions[name] for name in ("dequantized", "quantized_weights"))
-        if dequantized != "kept":
-            self._graded_under(f"dequantized={dequantized}")
-            for output, elements in self.bound.beyond_dequantized().items():
-                if output in self.outputs and elements.any():
-                    self._leave_out(output, elements)
-        if quantized.weights is not None:
-            self._graded_under(f"quantized_weights={weights}")
-
-    def _leave_out(self, output: str, elements: NDArray[np.bool_]) -> None:
-        known = self.ungraded.get(output)
-        self.ungraded[output] = elements if known is None else known | elements
-
-    def _graded_under(self, alternative: str) -> None:
+    def graded_under(self, alternative: str) -> None:
+        """Name an alternative that had an effect, once."""
         if alternative not in self.under:
             self.under.append(alternative)
+
+    def expected(self) -> Expected:
+        """Return what is expected after all declarations."""
+        return Expected(self.outputs, self.ungraded, tuple(self.under))
+
+
+def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound: AttentionBound, run: int) -> Expected:
+    """Return the expected outputs of a forward pass under declared conventions, from the normative ones."""
+    declared = _Declared(dict(outputs))
+    if bound.fully_masked:
+        _rows_without_keys(declared, conventions, bound)
+    if bound.shift is not None:
+        # The softmax does not see what an ALiBi bias by column leaves in a row.
+        for output, raised in (("logits", bound.shift), ("logsumexp", bound.shift[..., 0])):
+            if output in outputs:
+                declared.outputs[output] = declared.outputs[output] + raised
+                declared.graded_under("alibi_bias=column")
+    if conventions["logsumexp_base"] == "2" and "logsumexp" in outputs:
+        declared.outputs["logsumexp"] = declared.outputs["logsumexp"] * math.log2(math.e)
+        declared.graded_under("logsumexp_base=2")
+    if conventions["masked_nonfinite"] == "propagates":
+        declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
+    elif conventions["fully_masked_row"] in ("uniform", "filled"):
+        # A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
+        reached = bound.reached().items()
+        declared.leave_open({name: found & bound.fully_masked.get(name, np.False_) for name, found in reached}, None)
+    if conventions["half_precision_overflow"] == "open":
+        declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
+    if bound.quantized is not None:
+        if conventions["dequantized"] != "kept":
+            declared.graded_under(f"dequantized={conventions['dequantized']}")
+            declared.leave_open(bound.beyond_dequantized(), None)
+        if bound.quantized.weights is not None:
+            declared.graded_under(f"quantized_weights={conventions['quantized_weights']}")
+    return declared.expected()
+
+
+def _rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
+    """Replace expected rows of queries without any key; their logsumexp is graded only where it is declared."""
+    name = "no_keys" if bound.has_no_keys else "fully_masked_row"
+    row, empty = conventions[name], conventions["empty_logsumexp"]
+    is_other = row in ("nan", "uniform", "filled")
+    for output, fully_masked in bound.fully_masked.items():
+        if output not in declared.outputs:
+            continue
+        if output != "logsumexp":
+            if is_other:
+                other = np.nan if row == "nan" else bound.of(output).value
+                if row == "filled":
+                    other = np.where(bound.without_mean[output], np.nan, other)
+                declared.outputs[output] = np.where(fully_masked, other, declared.outputs[output])
+                declared.graded_under(f"{name}={row}")
+        elif empty == "plus_infinity":
+            declared.outputs[output] = np.where(fully_masked, np.inf, declared.outputs[output])
+            declared.graded_under(f"empty_logsumexp={empty}")
+        elif is_other:
+            declared.leave_open({output: fully_masked}, None)
+
+
+def expected_gradients(outputs: Arrays, conventions: Mapping[str, str], bound: BackwardBound, run: int) -> Expected:
+    """Return the expected gradients under declared conventions, from normative ones; `run` indexes the tolerances."""
+    declared = _Declared(dict(outputs))
+    name = "no_keys" if bound.has_no_keys else "fully_masked_row"
+    choice = conventions[name]
+    if bound.queries_without_keys is not None and choice in ("nan", "uniform", "filled"):
+        open_elements = bound.made_of(bound.queries_without_keys)
+        if choice == "uniform":
+            # The weights are 1/n; whether their own gradients go on depends on how the row was masked.
+            del open_elements["grad_value"]
+            open_elements |= bound.values_of_rows_without_keys()
+            if "grad_value" in outputs:
+                # NaN that comes from queries with keys stays.
+                reached = bound.by_convention["grad_value"] & ~np.isnan(outputs["grad_value"])
+                declared.outputs["grad_value"] = np.where(reached, bound.of("grad_value").value, outputs["grad_value"])
+        declared.leave_open(open_elements, f"{name}={choice}")
+    if conventions["masked_nonfinite"] == "propagates":
+        declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
+    if conventions["half_precision_overflow"] == "open":
+        declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
+    return declared.expected()
+
+
+def expected_of_merged(outputs: Arrays, conventions: Mapping[str, str], bound: MergeBound, run: int) -> Expected:
+    """Return the expected outputs of two merged parts under declared conventions, as `Family` has it."""
+    declared = dict(outputs)
+    under: list[str] = []
+    if "logsumexp" in declared:
+        declared["logsumexp"] = declared_logarithms(declared["logsumexp"], conventions)
+        if conventions["logsumexp_base"] == "2":
+            under.append("logsumexp_base=2")
+        if conventions["empty_logsumexp"] == "plus_infinity" and bound.without_keys.any():
+            under.append("empty_logsumexp=plus_infinity")
+    left_open = bound.drowned(run)
+    if conventions["masked_nonfinite"] == "propagates" and bound.poisoned.any():
+        left_open = left_open | bound.poisoned
+        under.append("masked_nonfinite=propagates")
+    return Expected(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
+
+
+def declared_logarithms(logarithms: NDArray[Any], conventions: Mapping[str, str]) -> NDArray[Any]:
+    """Return natural logarithms to the declared base, and with the declared sign where there are no keys."""
+    if conventions["logsumexp_base"] == "2":
+        logarithms = logarithms * math.log2(math.e)
+    if conventions["empty_logsumexp"] == "plus_infinity":
+        logarithms = np.where(logarithms == -np.inf, np.inf, logarithms)
+    return logarithms

@@ -1,4 +1,4 @@
-"""Features of a case of attention, by which failures are sorted."""
+"""Features of a case of attention, by which failures are sorted, and the capabilities that it needs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec.cases import Inputs
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
-from attnspec.families.attention.merge_features import features_of_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attnspec.cases import Case
+    from attnspec.cases.generator import Generated
+
 
 _WIDTHS = (8, 16, 32, 64, 128)
 """Widths of a head that kernels treat specially; what is wrong from some width on is wrong beyond one of them."""
@@ -119,3 +121,93 @@ def _shapes(case: Case) -> list[tuple[str, bool]]:
 
 def _has_nonfinite(array: Any) -> bool:
     return array.dtype.kind not in "bi" and not bool(np.isfinite(array).all())
+
+
+_GAPS = (1, 20, 88, 709)
+"""Distances between both logarithms: where weights are alike, where the lighter part is lost from the last digits of
+float32, and where a power that is not taken from the larger one overflows, in float32 and in float64."""
+
+_LARGE = (88, 709, 9000)
+"""Logarithms whose own power overflows, in float32 and in float64, and those that a sum rounds away."""
+
+
+def features_of_parts(case: Case) -> list[tuple[str, bool]]:
+    """Return what a case has, each as the rest of a sentence that begins with "The case has", and whether it does."""
+    if case.rejects is not None:
+        return []
+    first, second = case.inputs["logsumexp_a"], case.inputs["logsumexp_b"]
+    no_keys = np.isneginf(first), np.isneginf(second)
+    batch, heads, queries, width = case.inputs["output_a"].shape
+    with np.errstate(invalid="ignore"):
+        gap = np.where(no_keys[0] | no_keys[1], 0.0, first - second)
+        largest = np.maximum(first, second)
+        size = np.where(np.isneginf(largest), 0.0, np.abs(largest))
+    finite = not any((none | np.isnan(array)).any() for none, array in zip(no_keys, (first, second), strict=True))
+    return [
+        ("a first part without keys", bool((no_keys[0] & ~no_keys[1]).any())),
+        ("a second part without keys", bool((no_keys[1] & ~no_keys[0]).any())),
+        ("two parts without keys", bool((no_keys[0] & no_keys[1]).any())),
+        ("keys in both parts of every row", finite),
+        ("equal logarithms", bool((first == second)[~no_keys[0]].any())),
+        *((f"a first part that is heavier by more than {far}", bool((gap > far).any())) for far in _GAPS),
+        *((f"a second part that is heavier by more than {far}", bool((-gap > far).any())) for far in _GAPS),
+        *((f"a larger logarithm beyond {far}", bool((size > far).any())) for far in _LARGE),
+        ("a larger logarithm below 0", bool((largest[~np.isneginf(largest)] < 0).any())),
+        ("more than one batch entry", batch > 1),
+        ("more than one head", heads > 1),
+        ("as many heads as batch entries", heads == batch > 1),
+        ("as many heads as queries", heads == queries > 1),
+        ("a single query", queries == 1),
+        ("a single feature", width == 1),
+        *((f"more than {wide} features", width > wide) for wide in _WIDTHS[:-1]),
+    ]
+
+
+_AXES = 4
+"""Batch, heads, tokens and features, counted from the end: a tensor may lack the first ones."""
+
+
+def needs(case: Case) -> frozenset[str]:
+    """Return the contract's capabilities that a case of attention needs; one to be refused may have unfit ranks."""
+    inputs, attributes = case.inputs, case.attributes
+    # Generated inputs are not drawn only to look at them; they are never quantized.
+    generated: Mapping[str, Generated] = inputs.generated if isinstance(inputs, Inputs) else {}
+    shapes = {name: generated[name].shape if name in generated else inputs[name].shape for name in inputs}
+    lengths = {name: ((None,) * _AXES + shape)[-_AXES:] for name, shape in shapes.items()}
+    missing: tuple[int | None, ...] = (None,) * _AXES
+    query, key, value = (lengths.get(name, missing) for name in ("query", "key", "value"))
+    past = lengths.get("past_key", missing)[2]
+    keys = None if key[2] is None else key[2] + (past or 0)
+    first = [lengths.get(name, missing) for name in ("query", "x", "output_a")]
+    scales = [shapes[name] for name in ("query_scale", "key_scale", "value_scale") if name in shapes]
+    mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
+    given = [name for name in ("query", "key", "value") if name in shapes and name not in generated]
+    dtypes = {inputs[name].dtype.name for name in given}
+    quantized = dtypes if dtypes.intersection(QUANTIZED_DTYPES) else set[str]()
+    is_number = isinstance(scale, int | float)
+    found = {
+        "boolean_mask": mask is not None and mask.dtype == np.bool_,
+        "float_mask": mask is not None and mask.dtype != np.bool_,
+        "broadcast_mask": "mask" in shapes
+        and "query" in shapes
+        and keys is not None
+        and shapes["mask"] != (*shapes["query"][:-1], keys),
+        "mask_and_causal": mask is not None and bool(attributes.get("is_causal")),
+        "grouped_query": None not in (query[1], key[1]) and query[1] != key[1],
+        "value_width": None not in (key[3], value[3]) and key[3] != value[3],
+        "unequal_lengths": None not in (query[2], keys) and query[2] != keys,
+        "empty_keys": keys == 0,
+        "empty_queries": any(lengths.get(name, missing)[2] == 0 for name in ("query", "output_a")),
+        "empty_heads": any(each[1] == 0 for each in first),
+        "empty_batch": any(each[0] == 0 for each in first),
+        "open_window": isinstance(window, list) and None in window,
+        "zero_scale": is_number and scale == 0,
+        "negative_scale": is_number and scale < 0,
+        "float8_e4m3fn": "float8_e4m3fn" in quantized,
+        "float8_e5m2": "float8_e5m2" in quantized,
+        "int8": "int8" in quantized,
+        "mixed_quantization": len(quantized) > 1,
+        "scale_per_head": any(shape[-1:] not in ((), (1,)) for shape in scales),
+        "scale_per_batch_entry": any(shape[-2:-1] not in ((), (1,)) for shape in scales),
+    }
+    return frozenset(word for word, is_needed in found.items() if is_needed)

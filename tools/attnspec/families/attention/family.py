@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
-from attnspec.families.attention.case_features import features
+from attnspec.families.attention.case_features import features, needs
 from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.attention.layouts.arranged import LAYOUTS
-from attnspec.families.attention.needs import needs
 from attnspec.families.attention.tolerance.sampled import sampled_tolerance
 from attnspec.families.attention.tolerance.tolerances import tolerance
-from attnspec.families.attention.usual_names import UNSTATED, USUAL_NAMES
 from attnspec.families.attention.weight_initialisation import lacks_property
 from attnspec.families.record import Family
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -40,6 +41,10 @@ def _has_equal_scores(case: Case) -> bool:
     return query is not None and not np.any(query)
 
 
+def _usual_names() -> Mapping[str, Sequence[str]]:
+    return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
+
+
 FAMILY = Family(
     "attention",
     tolerance=tolerance,
@@ -59,8 +64,8 @@ FAMILY = Family(
     attended_axis="key",
     is_probe=is_probe,
     shows_little=_has_equal_scores,
-    usual_names=USUAL_NAMES,
-    unstated=UNSTATED,
+    usual_names=_usual_names,
+    unstated={"scale": "query.shape[-1] ** -0.5"},
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),
 )

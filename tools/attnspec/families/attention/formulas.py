@@ -74,7 +74,7 @@ def _multi_head_attention(case: Case) -> list[str]:
         return f"{tokens} @ w_{name}" + (f" + b_{name}" if f"b_{name}" in case.inputs else "")
 
     heads = case.attributes["num_heads"]
-    # Each number of tokens is written out: with -1 in its place, a batch of no entries cannot be reshaped.
+    # Each number of tokens is written out: with -1 instead, a batch of no entries cannot be reshaped.
     return [
         "B, Sq, D = query.shape",
         *(
@@ -187,8 +187,8 @@ def _summed(factors: str, tensor: str, *, of_queries: bool, selects: bool) -> st
     """Return a sum over keys of what each holds times its factor, or over queries; what is excluded adds nothing."""
     if not selects:
         return f"{factors if of_queries else f'{factors}.swapaxes(-1, -2)'} @ {tensor}"
-    held = f"{tensor}[:, :, None]" if of_queries else f"{tensor}[..., None, :]"
-    return f"np.where(allowed[..., None], {factors}[..., None] * {held}, 0).sum(axis={-2 if of_queries else -3})"
+    spread = f"{tensor}[:, :, None]" if of_queries else f"{tensor}[..., None, :]"
+    return f"np.where(allowed[..., None], {factors}[..., None] * {spread}, 0).sum(axis={-2 if of_queries else -3})"
 
 
 def _selected(numbers: str, selects: bool) -> str:
@@ -267,8 +267,8 @@ def _shares(case: Case) -> list[str]:
 def _weighed(case: Case, value: str) -> str:
     """Return the weighted sum of values; what an excluded value holds has no effect, be it NaN."""
     names = (name for name in ("value", "past_value") if name in case.inputs and name not in case.generated)
-    held = [case.inputs[name] for name in names]
-    if _excludes(case) and not all(np.isfinite(array).all() for array in held):
+    values = [case.inputs[name] for name in names]
+    if _excludes(case) and not all(np.isfinite(array).all() for array in values):
         products = f"weights[..., None] * {value}[:, :, None]"
         return f"np.where(allowed[..., None], {products}, 0).sum(axis=-2)"
     return f"(weights @ {value})" if value == "v" else f"weights @ {value}"
@@ -321,15 +321,10 @@ def _glorot_normal(case: Case) -> list[str]:
 
 
 _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
-    "softmax": _softmax,
-    "causal_mask": _causal_mask,
-    "split_heads": _split_heads,
-    "combine_heads": _combine_heads,
-    "context_vector": _context_vector,
-    "single_head_attention": _single_head_attention,
-    "multi_head_attention": _multi_head_attention,
-    "scaled_dot_product_attention": _scaled_dot_product_attention,
-    "scaled_dot_product_attention_backward": _scaled_dot_product_attention_backward,
-    "merge_states": _merge_states,
-    "glorot_normal": _glorot_normal,
+    function.__name__.removeprefix("_"): function
+    for function in (
+        *(_softmax, _causal_mask, _split_heads, _combine_heads, _context_vector, _glorot_normal, _merge_states),
+        *(_single_head_attention, _multi_head_attention),
+        *(_scaled_dot_product_attention, _scaled_dot_product_attention_backward),
+    )
 }

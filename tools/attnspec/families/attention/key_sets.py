@@ -15,11 +15,10 @@ from attnspec.families.attention.steps.quantized import product_with_scale
 from attnspec.families.record import KeySets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
+    from attnspec.families.record import Arrays
 
 _NO_WEIGHT = 1e-9
 """The largest share that counts as no weight: the smallest that `_LARGEST_SCORE` leaves a key lies far above."""
@@ -31,7 +30,7 @@ _LARGEST_SCORE = 10.0
 """Scores below it leave every key a weight far above `_NO_WEIGHT`."""
 
 
-def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets | None:
+def key_sets(case: Case, dtype: str, got: Arrays) -> KeySets | None:
     """Return which keys were attended and which should have been (B, H, Sq, Sk); None where outputs do not show it."""
     golden = case.golden(dtype)
     if case.operation == "causal_mask":
@@ -51,7 +50,8 @@ def key_sets(case: Case, dtype: str, got: Mapping[str, NDArray[Any]]) -> KeySets
     if ((expected > 0) & ~should).any():
         return None
     if "query_lengths" in case.inputs:
-        counted = _within(case.inputs["query_lengths"], expected.shape[2])
+        lengths: NDArray[np.int64] = case.inputs["query_lengths"].reshape(-1, 1, 1, 1)
+        counted: NDArray[np.bool_] = np.less(np.arange(int(expected.shape[2]))[:, np.newaxis], lengths)
         attended, should = attended & counted, should & counted
     return KeySets(attended, should)
 
@@ -65,11 +65,6 @@ def is_probe(case: Case) -> bool:
         return False
     value = np.concatenate([inputs[name] for name in ("past_value", "value") if name in inputs], axis=2)
     return value.shape[2] == value.shape[3] > 0 and bool((value == np.eye(value.shape[2])).all())
-
-
-def _within(lengths: NDArray[np.int64], queries: int) -> NDArray[np.bool_]:
-    """Return which queries count in each batch entry (B, 1, Sq, 1)."""
-    return np.arange(queries)[:, np.newaxis] < lengths.reshape(-1, 1, 1, 1)
 
 
 def _has_moderate_scores(case: Case) -> bool:

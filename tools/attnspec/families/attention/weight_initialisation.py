@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.families.record import Arrays
+
 FEWEST_ELEMENTS = 4_096
 """Elements of the smallest matrix whose properties are graded."""
 
@@ -31,9 +33,7 @@ SMALLEST_PROBABILITY = 1e-9
 """Kolmogorov-Smirnov probability below which a sample is no sample of the normal distribution."""
 
 
-def lacks_property(
-    operation: str, attributes: Mapping[str, Any], outputs: Mapping[str, NDArray[Any]]
-) -> PropertyProblem | None:
+def lacks_property(operation: str, attributes: Mapping[str, Any], outputs: Arrays) -> PropertyProblem | None:
     """Return the property that a Glorot-normal sample (fan_in, fan_out) of at least 4096 numbers lacks, or None.
 
     Clauses ``glorot_normal.shape``, ``.mean``, ``.standard_deviation``, ``.distribution``, ``.tails``.

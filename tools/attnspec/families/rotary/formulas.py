@@ -26,7 +26,7 @@ def _rotary_frequencies(case: Case) -> list[str]:
         *(_stretched(attributes) if scaling == "dynamic" else []),
         "i = np.arange(R // 2)",
         "inverse_frequencies = theta ** (-2 * i / R)",
-        *_SCALED.get(scaling, _unscaled)(attributes),
+        *_SCALED[scaling](attributes),
         f"attention_factor = {_attention_factor(scaling, attributes)}",
     ]
 
@@ -39,14 +39,6 @@ def _names(attributes: Mapping[str, Any], short: Mapping[str, str]) -> list[str]
 def _stretched(attributes: Mapping[str, Any]) -> list[str]:
     length = "L0" if attributes.get("sequence_length") is None else "max(n, L0)"
     return [f"theta = theta * (s * {length} / L0 - s + 1) ** (R / (R - 2))"]
-
-
-def _unscaled(_: Mapping[str, Any]) -> list[str]:
-    return []
-
-
-def _linear(_: Mapping[str, Any]) -> list[str]:
-    return ["inverse_frequencies = inverse_frequencies / s"]
 
 
 def _llama3(attributes: Mapping[str, Any]) -> list[str]:
@@ -117,7 +109,9 @@ def _apply_rotary(case: Case) -> list[str]:
 
 
 _SCALED: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
-    "linear": _linear,
+    "none": lambda _: [],
+    "dynamic": lambda _: [],
+    "linear": lambda _: ["inverse_frequencies = inverse_frequencies / s"],
     "llama3": _llama3,
     "longrope": _longrope,
     "proportional": _proportional,

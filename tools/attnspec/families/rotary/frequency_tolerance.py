@@ -40,7 +40,7 @@ def inverse_frequencies(attributes: Mapping[str, Any], precision: Precision) -> 
     # The exponential of a logarithm times an exponent carries the rounding of its argument.
     relative = 2 * unit * (1 + exponents * abs(math.log(base))) + exponents * of_base
     powers = Estimate(base**-exponents, base**-exponents * relative)
-    return settled(_SCALED.get(scaling, _unscaled)(powers, attributes, unit), precision)
+    return settled(_SCALED[scaling](powers, attributes, unit), precision)
 
 
 def attention_factor(attributes: Mapping[str, Any], precision: Precision) -> Estimate:
@@ -52,7 +52,8 @@ def attention_factor(attributes: Mapping[str, Any], precision: Precision) -> Est
     elif given is not None:
         value, relative = given, unit
     elif scaling == "longrope":
-        value, relative = _longrope_factor(attributes["factor"], attributes["original_length"], unit)
+        quotient = math.log(attributes["factor"]) / math.log(attributes["original_length"])
+        value, relative = math.sqrt(1 + quotient), 2 * unit * quotient / (1 + quotient) + unit
     else:
         value, relative = _yarn_factor(attributes, unit)
     return settled(Estimate(np.array(float(value)), np.asarray(abs(value) * relative)), precision)
@@ -68,17 +69,9 @@ def _stretched(theta: float, attributes: Mapping[str, Any], unit: Any) -> tuple[
     return theta * stretch**exponent, of_power + 2 * unit
 
 
-def _unscaled(powers: Estimate, _: Mapping[str, Any], __: Any) -> Estimate:
-    return powers
-
-
 def _divided(powers: Estimate, divisor: Any, unit: Any) -> Estimate:
     value = powers.value / divisor
     return Estimate(value, powers.error / divisor + 2 * unit * value)
-
-
-def _linear(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
-    return _divided(powers, attributes["factor"], unit)
 
 
 def _longrope(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
@@ -125,7 +118,7 @@ def _end(turns: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float,
 def _mixed(powers: Estimate, factor: float, divided_share: _Share, unit: Any) -> Estimate:
     """Return frequencies of which a share is divided by the factor.
 
-    The share itself is held as 1 minus another one by some, so that its rounding is absolute.
+    The share itself is kept as 1 minus another one by some, so that its rounding is absolute.
     """
     share = np.clip(divided_share.uncut, 0.0, 1.0)
     divided = powers.value / factor
@@ -134,12 +127,6 @@ def _mixed(powers: Estimate, factor: float, divided_share: _Share, unit: Any) ->
     of_share = inside * (divided_share.error + 2 * unit) * np.abs(powers.value - divided)
     relative = powers.error / powers.value
     return Estimate(value, value * (relative + 3 * unit) + of_share)
-
-
-def _longrope_factor(factor: float, original: float, unit: Any) -> tuple[float, Any]:
-    """Return the attention factor of ``longrope`` and its relative error."""
-    quotient = math.log(factor) / math.log(original)
-    return math.sqrt(1 + quotient), (2 * unit * quotient / (1 + quotient) + unit)
 
 
 def _yarn_factor(attributes: Mapping[str, Any], unit: Any) -> tuple[float, Any]:
@@ -156,7 +143,9 @@ def _magnitude(factor: float, coefficient: float) -> float:
 
 
 _SCALED: Mapping[str, Callable[[Estimate, Mapping[str, Any], Any], Estimate]] = {
-    "linear": _linear,
+    "none": lambda powers, _, __: powers,
+    "dynamic": lambda powers, _, __: powers,
+    "linear": lambda powers, attributes, unit: _divided(powers, attributes["factor"], unit),
     "llama3": _llama3,
     "longrope": _longrope,
     "proportional": _proportional,

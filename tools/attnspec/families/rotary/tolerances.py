@@ -1,4 +1,4 @@
-"""The tolerance of every output of every operation of rotary positions."""
+"""The tolerance of every output of every operation of rotary positions, and outputs that an overflow leaves open."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 
 from attnspec.bounds.estimates import exactly, settled
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given, identity
+from attnspec.families.record import Expected
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
-from attnspec.families.rotary.overflowing import RotationBound
-from attnspec.families.rotary.pairing import paired_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,14 +18,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
+    from attnspec.families.record import Arrays
+
+
+_CONVENTION = "half_precision_overflow"
+
+
+class RotationBound(Tolerance):
+    """Values and tolerances of rotated features (B, H, S, E), and which of them an overflow of a product reaches.
+
+    `products` holds the larger absolute product of each; 0 for features that stay.
+    """
+
+    def __init__(self, output: Estimate, products: NDArray[Any], precision: Precision) -> None:
+        super().__init__(given(output=output))
+        self._products = products
+        self._precision = precision
+
+    def overflowed(self, run: int) -> NDArray[np.bool_]:
+        """Return the features of a run of which a product is larger than what its dtype holds."""
+        largest = np.ravel(self._precision.largest)
+        return self._products > largest[run if largest.size > 1 else 0]
+
+
+def expected(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance, run: int) -> Expected:
+    """Return the expected outputs under declared conventions, as :class:`attnspec.families.record.Family` has it."""
+    if isinstance(bound, RotationBound) and conventions[_CONVENTION] == "open":
+        elements = bound.overflowed(run)
+        if elements.any():
+            return Expected(outputs, {"output": elements}, (f"{_CONVENTION}=open",))
+    return Expected(outputs, {}, ())
+
+
+def paired_features(pairs: int, pairing: str) -> tuple[slice, slice]:
+    """Return the first and the second features of `pairs` pairs, ``half`` or ``interleaved``.
+
+    The clauses ``pairing.half`` and ``pairing.interleaved`` of ``apply_rotary``.
+    """
+    if pairing == "interleaved":
+        return slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
+    return slice(pairs), slice(pairs, 2 * pairs)
 
 
 def tolerance(
-    operation: str,
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    precision: Precision,
-    conventions: Mapping[str, str],
+    operation: str, inputs: Arrays, attributes: Mapping[str, Any], precision: Precision, conventions: Mapping[str, str]
 ) -> Tolerance:
     """Return values and tolerances of the outputs of a case, as `ToleranceModel` has it."""
     del conventions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec.families.rotary.pairing import paired_features
+from attnspec.families.rotary.tolerances import paired_features
 from attnspec_draws.generators.drawn import those
 from attnspec_draws.generators.limits import as_stated, draw_axes
 from attnspec_draws.generators.memory import laid_out, share_memory

@@ -31,7 +31,7 @@ Operation                      It takes                       It gives
 
 It is called once for each batch entry, and once for each head where it has no head axis.
 
-In the layouts of serving, attention has other arguments: see `packing` and `paging`.
+In the layouts of serving, attention has other arguments: see `serving`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,13 @@ import string
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.arrangement import Arrangement, Axes, read_axes
-from attnspec.families.attention.layouts.packing import packed
-from attnspec.families.attention.layouts.paging import paged
+from attnspec.families.attention.layouts.serving import packed, paged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from attnspec.contract.arrangement import Circumstances, Layout
+    from attnspec.families.record import Arrays
 
 _ATTENDING = ("query", "key", "value", "output")
 """Tensors of tokens, in both attention operations that have a batch axis."""
@@ -108,10 +106,7 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
 
 def _arranging(layout: str) -> Layout:
     def arrange(
-        operation: str,
-        inputs: Mapping[str, NDArray[Any]],
-        attributes: Mapping[str, Any],
-        _circumstances: Circumstances,
+        operation: str, inputs: Arrays, attributes: Mapping[str, Any], _circumstances: Circumstances
     ) -> Arrangement | str | None:
         if layout == _FEATURES_FIRST and operation == "softmax":
             return _softmax_of_columns(inputs["x"].ndim, attributes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
-from attnspec.families.attention.layouts.lying import can_be_kept, lying_as
+from attnspec.families.attention.layouts.memory_order import arranged_as, can_be_kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.contract.arrangement import Circumstances
+    from attnspec.families.record import Arrays
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -44,10 +45,7 @@ class Sequences(NamedTuple):
 
 
 def sequences_of(
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    circumstances: Circumstances,
-    repacked: Sequence[str],
+    inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances, repacked: Sequence[str]
 ) -> Sequences | str:
     """Return the sequences of a request, or in words why it has none; only inputs in `repacked` are changed."""
     problem = _quantized(inputs) or _shapes_apart(inputs) or _mask_apart(inputs) or _memory_lost(inputs, repacked)
@@ -69,29 +67,28 @@ def sequences_of(
     return Sequences(keys, values, lengths["query_lengths"], lengths["key_lengths"], aligned)
 
 
-def draw_of(inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> int:
+def draw_of(inputs: Arrays, attributes: Mapping[str, Any]) -> int:
     """Return a number that is the same for equal shapes and attributes, on every machine and in every dtype."""
     shapes = sorted((name, array.shape) for name, array in inputs.items())
     return zlib.crc32(repr((shapes, sorted(attributes.items()))).encode())
 
 
-def lying_as_given(
-    made: Mapping[str, NDArray[Any]],
-    made_from: Mapping[str, tuple[str, ...]],
-    inputs: Mapping[str, NDArray[Any]],
-    swapped: tuple[int, int],
+def arranged_as_given(
+    made: Arrays, made_from: Mapping[str, tuple[str, ...]], inputs: Arrays, swapped: tuple[int, int]
 ) -> dict[str, NDArray[Any]]:
     """Return arguments of a layout, fresh in C order, in the memory layouts of the inputs that each was made from.
 
-    `made_from` names those inputs by argument; `swapped` is that of :func:`~.lying.lying_as`.
+    `made_from` names those inputs by argument; `swapped` is that of :func:`~.memory_order.arranged_as`.
     """
     return {
-        name: lying_as(tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped)
+        name: arranged_as(
+            tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped
+        )
         for name, array in made.items()
     }
 
 
-def wrong_outputs(outputs: Mapping[str, NDArray[Any]], leading: tuple[int, ...], width: int) -> str | None:
+def wrong_outputs(outputs: Arrays, leading: tuple[int, ...], width: int) -> str | None:
     """Return in words which output is none of the layout's, or has another shape; None where all are right.
 
     `logsumexp` has the shape `leading`, and `output` one more axis of length `width`.
@@ -105,18 +102,18 @@ def wrong_outputs(outputs: Mapping[str, NDArray[Any]], leading: tuple[int, ...],
     return None
 
 
-def _with_past(inputs: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+def _with_past(inputs: Arrays, name: str) -> NDArray[Any]:
     past = inputs.get(f"past_{name}")
     return inputs[name] if past is None else np.concatenate([past, inputs[name]], axis=2)
 
 
-def _quantized(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+def _quantized(inputs: Arrays) -> str | None:
     """Return in words that tensors are quantized: their scales may belong to batch entries, which are taken apart."""
     names = [name for name in _TOKENS if name in inputs and inputs[name].dtype.name in QUANTIZED_DTYPES]
     return f"{names[0]} is quantized" if names else None
 
 
-def _shapes_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+def _shapes_apart(inputs: Arrays) -> str | None:
     """Return in words why tensors do not fit each other well enough to find sequences; it would be lost."""
     for name in _TOKENS:
         if name in inputs and inputs[name].ndim != 4:
@@ -127,7 +124,7 @@ def _shapes_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
     return _past_apart(inputs) or _lengths_apart(inputs)
 
 
-def _past_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+def _past_apart(inputs: Arrays) -> str | None:
     """Return in words why a past does not stand before what it is given with."""
     if ("past_key" in inputs) != ("past_value" in inputs):
         return "only one of past_key and past_value is given"
@@ -142,7 +139,7 @@ def _past_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
     return None
 
 
-def _lengths_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+def _lengths_apart(inputs: Arrays) -> str | None:
     """Return in words why lengths are none of these sequences."""
     for name, tensor in (("query_lengths", "query"), ("key_lengths", "key")):
         if name not in inputs:
@@ -157,7 +154,7 @@ def _lengths_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
     return None
 
 
-def _mask_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
+def _mask_apart(inputs: Arrays) -> str | None:
     """Return in words why a mask cannot be handed over as it is, to a layout that knows heads and keys alone."""
     mask = inputs.get("mask")
     if mask is None:
@@ -169,7 +166,7 @@ def _mask_apart(inputs: Mapping[str, NDArray[Any]]) -> str | None:
     return None
 
 
-def _memory_lost(inputs: Mapping[str, NDArray[Any]], repacked: Sequence[str]) -> str | None:
+def _memory_lost(inputs: Arrays, repacked: Sequence[str]) -> str | None:
     """Return in words which input lies in memory as no other array can: what the case is about would be lost."""
     for name in (name for name in repacked if name in inputs):
         if not can_be_kept(inputs[name]):
@@ -180,18 +177,13 @@ def _memory_lost(inputs: Mapping[str, NDArray[Any]], repacked: Sequence[str]) ->
 
 
 def _aligned(
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    circumstances: Circumstances,
-    *,
-    past: int,
-    squared: bool,
+    inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances, *, past: int, squared: bool
 ) -> Mapping[str, Any] | str:
     """Return the attributes that keep the positions of queries, though their past is no longer separate."""
     by_position = any(attributes.get(name) for name in _BY_POSITION) or "alibi_slopes" in inputs
     choice = circumstances.conventions.get(_ALIGNMENT, _CALLERS)
-    asked = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice
-    if not past or not by_position or asked == _BOTTOM_RIGHT:
+    alignment = attributes.get(_ALIGNMENT, _TOP_LEFT) if choice == _CALLERS else choice
+    if not past or not by_position or alignment == _BOTTOM_RIGHT:
         return attributes
     if not squared:
         return "queries that are aligned at the top left stand apart from their past, which is one with the keys here"

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from attnspec.families.record import Arrays
 
 
 _LARGEST_BLOCK = 2**20
@@ -19,15 +21,15 @@ _LARGEST_BLOCK = 2**20
 class Attendance(NamedTuple):
     """Keys and queries of one call: `attendable` (B, Hq, Sq, P + Sk); `padding` (B, Hq, Sq), queries that do not count.
 
-    `offset` is the first query's position among the keys, a number or (B, 1, 1, 1); `places` are positions of queries
-    that are not consecutive, and have no offset. `everywhere`: each query may attend each key, and there are some.
+    `offset` is the first query's position among the keys, a number or (B, 1, 1, 1); `query_positions` are those of
+    queries that are not consecutive, and have no offset. `everywhere`: each query may attend each key, and some exist.
     """
 
     attendable: NDArray[np.bool_]
     offset: NDArray[np.int64] | int
     padding: NDArray[np.bool_] | None
     everywhere: bool
-    places: NDArray[np.int64] | None = None
+    query_positions: NDArray[np.int64] | None = None
 
     @property
     def fully_masked(self) -> NDArray[np.bool_] | None:
@@ -42,7 +44,7 @@ class Attendance(NamedTuple):
     @property
     def position(self) -> NDArray[np.int64]:
         """Where each query stands among the keys (B or 1, 1, Sq, 1)."""
-        return _placed(self.attendable.shape[-2], self.offset, self.places)
+        return _placed(self.attendable.shape[-2], self.offset, self.query_positions)
 
     @property
     def distance(self) -> NDArray[np.int64]:
@@ -54,17 +56,17 @@ class Attendance(NamedTuple):
 def attendance(
     shape: tuple[int, ...],
     past: int,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Arrays,
     *,
     is_causal: bool = False,
     causal_alignment: str = "top_left",
     window: Sequence[int | None] | None = None,
-    places: NDArray[np.int64] | None = None,
+    query_positions: NDArray[np.int64] | None = None,
 ) -> Attendance:
     """Return which key each query may attend, for the shape (B, Hq, Sq, P + Sk) of which `past` is P.
 
-    Read from the inputs are ``mask``, ``key_lengths`` and ``query_lengths``. `places` (Sq,) are positions of the
-    queries among the keys, whatever the alignment; None for consecutive ones.
+    Read from the inputs are ``mask``, ``key_lengths`` and ``query_lengths``. `query_positions` (Sq,) among the
+    keys count whatever the alignment; None for consecutive ones.
     """
     rows, columns = shape[-2:]
     mask, key_lengths, query_lengths = inputs.get("mask"), inputs.get("key_lengths"), inputs.get("query_lengths")
@@ -77,7 +79,7 @@ def attendance(
     if key_lengths is not None:
         attendable &= np.arange(columns) < _of_batch(key_lengths, columns)
     if is_causal or window:
-        ahead = np.arange(columns) - _placed(rows, offset, places)
+        ahead = np.arange(columns) - _placed(rows, offset, query_positions)
         left, right = window or (None, None)
         if is_causal:
             attendable &= ahead <= 0
@@ -88,7 +90,7 @@ def attendance(
     padding = None
     if query_lengths is not None and (query_lengths < rows).any():
         padding = np.broadcast_to(np.arange(rows) >= query_lengths.reshape(-1, 1, 1), shape[:-1])
-    return Attendance(attendable, offset, padding, bool(attendable.size and attendable.all()), places)
+    return Attendance(attendable, offset, padding, bool(attendable.size and attendable.all()), query_positions)
 
 
 def positions(rows: int, offset: NDArray[np.int64] | int) -> NDArray[np.int64]:
@@ -109,8 +111,8 @@ def range_of_live_values(value: NDArray[Any], live: NDArray[np.bool_]) -> tuple[
     return np.fmin.reduce(values, axis=-2), np.fmax.reduce(values, axis=-2)
 
 
-def _placed(rows: int, offset: NDArray[np.int64] | int, places: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    return positions(rows, offset) if places is None else places.reshape(1, 1, -1, 1)
+def _placed(rows: int, offset: NDArray[np.int64] | int, query_positions: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return positions(rows, offset) if query_positions is None else query_positions.reshape(1, 1, -1, 1)
 
 
 def _of_batch(lengths: NDArray[Any] | None, default: int) -> Any:

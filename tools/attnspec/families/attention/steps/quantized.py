@@ -17,11 +17,10 @@ from attnspec.contract.dtypes import LARGEST, QUANTIZED_DTYPES
 from attnspec.families.attention.steps.rounding_cells import norm_of_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
+    from attnspec.families.record import Arrays
 
 
 class _Format(NamedTuple):
@@ -56,7 +55,7 @@ def product_with_scale(numbers: NDArray[Any], scale: NDArray[Any] | None, shared
     return numbers.astype(np.float64) * (factors[..., None, None] if factors.ndim else factors)
 
 
-def is_quantized(inputs: Mapping[str, NDArray[Any]]) -> bool:
+def is_quantized(inputs: Arrays) -> bool:
     """Return whether a tensor is quantized: it then has a scale, which is quicker to look for than a dtype."""
     return "key_scale" in inputs or "value_scale" in inputs or "query_scale" in inputs
 
@@ -191,11 +190,7 @@ def _significands(numbers: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def quantization(
-    inputs: Mapping[str, NDArray[Any]],
-    numbers: Mapping[str, NDArray[Any]],
-    precision: Precision,
-    dequantized: str | None,
-    weights: str | None,
+    inputs: Arrays, numbers: Arrays, precision: Precision, dequantized: str | None, weights: str | None
 ) -> Quantization:
     """Return the quantized tensors of a call that has some, from `numbers`: query, key, value with past, before scales.
 

@@ -126,7 +126,7 @@ class RoundedAlike:
         return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._of(unit) is not None
 
     def unit_alike(self, unit: float) -> float:
-        """Return the first unit that was asked for whose cells are those of this one: equal marks share all cells."""
+        """Return the first unit that was requested whose cells are those of this one: equal marks share all cells."""
         cells = self._of(unit)
         return next(earlier for earlier, others in self._cells.items() if others is cells)
 
@@ -240,11 +240,11 @@ def equal_terms(weights: NDArray[Any], numbers: NDArray[Any]) -> NDArray[Any]:
         near = np.abs(terms[:, 1:] - terms[:, :-1]) <= _EQUAL * np.abs(terms[:, 1:])
         ends = np.ones((block.size, count, width), np.bool_)
         ends[:, :-1] = ~(near & (terms[:, 1:] != 0))
-        place: NDArray[np.int64] = np.arange(1, count + 1, dtype=np.int64).reshape(-1, 1)
-        places: NDArray[np.int64] = np.where(ends, place, 0)
-        earlier = np.concatenate([np.zeros_like(places[:, :1]), places[:, :-1]], axis=1)
+        end: NDArray[np.int64] = np.arange(1, count + 1, dtype=np.int64).reshape(-1, 1)
+        ends_at: NDArray[np.int64] = np.where(ends, end, 0)
+        earlier = np.concatenate([np.zeros_like(ends_at[:, :1]), ends_at[:, :-1]], axis=1)
         before: NDArray[np.int64] = np.maximum.accumulate(earlier, axis=1)
-        lengths: NDArray[np.int64] = places - before
+        lengths: NDArray[np.int64] = ends_at - before
         counts = np.where(ends, lengths, 0).astype(np.float64)
         found[block] = np.sqrt(np.sum(np.where(counts > 1, counts**2, 0.0), axis=1))
     return found.reshape(*weights.shape[:-1], width)

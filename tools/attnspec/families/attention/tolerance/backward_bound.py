@@ -10,10 +10,9 @@ import numpy as np
 
 from attnspec.bounds.estimates import exactly
 from attnspec.bounds.tolerance import Estimate, Tolerance
-from attnspec.families.attention.steps.backward_nonfinite import not_finite
+from attnspec.families.attention.steps.nonfinite import not_finite
 from attnspec.families.attention.tolerance.error_bound import attention_tolerance
-from attnspec.families.attention.tolerance.gradient_error import GradientTolerance, repeated_last
-from attnspec.families.attention.tolerance.gradient_range import GradientRange
+from attnspec.families.attention.tolerance.gradient_error import GradientRange, GradientTolerance, repeated_last
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.score_gradients import ScoreGradients, Upstream
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
-    from attnspec.families.attention.steps.backward_nonfinite import NotFinite
+    from attnspec.families.attention.steps.nonfinite import NotFinite
+    from attnspec.families.record import Arrays
 
 
 class BackwardBound(Tolerance):
@@ -32,32 +32,20 @@ class BackwardBound(Tolerance):
     `queries_without_keys` (B, Hq, Sq) is None where there are none; `has_no_keys`: there is no key at all.
     """
 
-    def __init__(self, gradients: GradientTolerance, inputs: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, gradients: GradientTolerance, inputs: Arrays) -> None:
         mask = inputs.get("mask")
         self._mask_shape = None if mask is None or mask.dtype == np.bool_ else mask.shape
         self._has_sinks = "sinks" in inputs
         self._gradients = gradients
         forward = gradients.scores.forward
-        estimates: dict[str, Callable[[], Estimate]] = {
-            "grad_query": lambda: gradients.grad_query,
-            "grad_key": lambda: gradients.grad_key,
-            "grad_value": lambda: gradients.grad_value,
-            "delta": lambda: gradients.delta,
-            "grad_scores": lambda: gradients.grad_scores,
-        }
+        names = ("grad_query", "grad_key", "grad_value", "delta", "grad_scores", *["grad_sinks"][: self._has_sinks])
+        estimates: dict[str, Callable[[], Estimate]] = {name: partial(getattr, gradients, name) for name in names}
         ranges: dict[str, Callable[[GradientRange], NDArray[Any]]] = {
-            "grad_query": GradientRange.grad_query,
-            "grad_key": GradientRange.grad_key,
-            "grad_value": GradientRange.grad_value,
-            "delta": GradientRange.delta,
-            "grad_scores": GradientRange.grad_scores,
+            name: getattr(GradientRange, name) for name in names
         }
         if self._mask_shape is not None:
             estimates["grad_mask"] = partial(gradients.grad_mask, self._mask_shape)
-            ranges["grad_mask"] = partial(_range_of_mask, shape=self._mask_shape)
-        if self._has_sinks:
-            estimates["grad_sinks"] = lambda: gradients.grad_sinks
-            ranges["grad_sinks"] = GradientRange.grad_sinks
+            ranges["grad_mask"] = partial(GradientRange.grad_mask, shape=self._mask_shape)
         self.queries_without_keys = forward.fully_masked
         self.has_no_keys = forward.keys.attendable.shape[-1] == 0
         self._not_finite = not_finite(inputs, gradients.scores.live, gradients.scores.counted[..., 0])
@@ -87,7 +75,7 @@ class BackwardBound(Tolerance):
         return {**found, **self._of_mask(np.broadcast_to(queries[..., None], scores.live.shape))}
 
     def reached(self) -> dict[str, NDArray[np.bool_]]:
-        """Return, by output name, the elements that excluded NaN and infinities reach in plain arithmetic.
+        """Return, by output name, the elements that excluded NaN and infinities affect in plain arithmetic.
 
         A product of NaN or an infinity and a weight of 0 is in every sum of its heads.
         """
@@ -171,12 +159,8 @@ class BackwardBound(Tolerance):
             return (width > 0) & (self._estimates[name]().error > width)
 
 
-def _range_of_mask(ranges: GradientRange, shape: tuple[int, ...]) -> NDArray[Any]:
-    return ranges.grad_mask(shape, repeated_last)
-
-
 def backward_tolerance(
-    inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+    inputs: Arrays, attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
     """Return values and tolerances of the gradients of a case; `precision` is that of a run, or of several, stacked."""
     query, key, value = (exactly(inputs[name]) for name in ("query", "key", "value"))

@@ -25,13 +25,14 @@ from attnspec.bounds.estimates import (
     share_interval,
     summation_error,
 )
-from attnspec.bounds.tolerance import Estimate, Interval
+from attnspec.bounds.tolerance import Estimate, Interval, Tolerance
 from attnspec.families.attention.steps.attendance import Attendance, attendance, range_of_live_values
 from attnspec.families.attention.steps.nonfinite import special_scores
 from attnspec.families.attention.steps.rounding_cells import Norms, coherent_norms
 from attnspec.families.attention.tolerance.logits import (
     NORMATIVE,
     Alternatives,
+    ProjectedQuery,
     biased,
     capped,
     largest_factors,
@@ -41,7 +42,6 @@ from attnspec.families.attention.tolerance.logits import (
     with_sink,
 )
 from attnspec.families.attention.tolerance.orders_of_summing import error_of_corrections, error_of_lanes
-from attnspec.families.attention.tolerance.projected_query import ProjectedQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.steps.quantized import Quantization
+    from attnspec.families.record import Arrays, Marks
 
 
 _SQUARES_UNDERFLOW = 300.0
@@ -67,7 +68,7 @@ _INDEPENDENT_CELLS = 2
 
 @dataclass(frozen=True)
 class AttentionTolerance:
-    """Float64 values and final tolerances of every output of attention, each computed when it is asked for.
+    """Float64 values and final tolerances of every output of attention, each computed when it is first read.
 
     `fully_masked` (B, Hq, Sq): neither key nor sink. Scores are (B, Hq, Sq, K); `not_numbers` make their row NaN. With
     a sink `masked`, `live`, `value` have K + 1: it is a key of value 0, which takes its share of the denominator.
@@ -126,7 +127,7 @@ class AttentionTolerance:
         return says_nothing_of_share(self.weights)
 
     @property
-    def reach_of_weights(self) -> Interval:
+    def interval_of_weights(self) -> Interval:
         """Between which numbers every weight lies."""
         softmax = self.softmax
         return share_interval(self.weights, softmax.drift, softmax.logarithm, self.precision)
@@ -278,12 +279,50 @@ class Softmax(NamedTuple):
     farthest: float
 
 
+class AttentionBound(Tolerance):
+    """Values and tolerances of the outputs of one case of attention, and the elements that declared conventions decide.
+
+    By output: `fully_masked` elements have a query without any key, `without_mean` ones of them no mean of values
+    either. `shift` (B, Hq, Sq, 1): how far logits lie above the normative ones; None for not at all.
+    """
+
+    def __init__(
+        self,
+        estimates: Mapping[str, Callable[[], Estimate]],
+        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]] | None = None,
+        fully_masked: Marks | None = None,
+        *,
+        without_mean: Marks | None = None,
+        no_keys: bool = False,
+        reached: Callable[[], Marks] | None = None,
+        shift: NDArray[Any] | None = None,
+        unspecified: Marks | None = None,
+        interval: Mapping[str, Callable[[], Interval]] | None = None,
+        overflowed: Callable[[int], Marks] | None = None,
+        quantized: Quantization | None = None,
+        beyond_dequantized: Callable[[], Marks] | None = None,
+    ) -> None:
+        super().__init__(estimates, vacuous, fully_masked, unspecified=unspecified, interval=interval)
+        self.fully_masked = self.by_convention
+        self.without_mean: Marks = without_mean or {}
+        self.has_no_keys = no_keys
+        self.reached: Callable[[], Marks] = reached or dict
+        self.shift = shift
+        self._overflowed = overflowed
+        self.quantized = quantized
+        self.beyond_dequantized: Callable[[], Marks] = beyond_dequantized or dict
+
+    def overflowed(self, run: int = 0) -> Marks:
+        """Return, by output name, the elements of a run that an overflow between the steps reaches."""
+        return {} if self._overflowed is None else self._overflowed(run)
+
+
 def attention_tolerance(
     query: Estimate,
     key: Estimate,
     value: Estimate,
     precision: Precision,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Arrays,
     *,
     is_causal: bool = False,
     causal_alignment: str = "top_left",
@@ -292,7 +331,7 @@ def attention_tolerance(
     window: Sequence[int | None] | None = None,
     past: int = 0,
     unreadable: tuple[NDArray[Any], NDArray[Any]] | None = None,
-    places: NDArray[np.int64] | None = None,
+    query_positions: NDArray[np.int64] | None = None,
     shifted_by: int = 0,
     alternatives: Alternatives = NORMATIVE,
     quantized: Quantization | None = None,
@@ -322,7 +361,7 @@ def attention_tolerance(
         is_causal=is_causal,
         causal_alignment=causal_alignment,
         window=window,
-        places=places,
+        query_positions=query_positions,
     )
     live, all_live = keys.attendable, keys.everywhere
     logits = capped(scores, softcap, precision) if softcap else scores
@@ -356,6 +395,10 @@ def attention_tolerance(
             filled = filled & (mask != -np.inf)
         live = live | filled
         logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
+    projected = None
+    if not query.is_exact:
+        met = gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2)
+        projected = ProjectedQuery(query.error, met, factor)
     return AttentionTolerance(
         precision,
         keys,
@@ -371,10 +414,5 @@ def attention_tolerance(
         partial(largest_factors, query, key, factor),
         quantized,
         not_numbers,
-        None if query.is_exact else _projected(query, key, factor),
+        projected,
     )
-
-
-def _projected(query: Estimate, key: Estimate, factor: float) -> ProjectedQuery:
-    """Return a query that carries errors with the keys that it meets."""
-    return ProjectedQuery(query.error, gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2), factor)

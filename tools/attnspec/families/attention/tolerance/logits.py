@@ -1,10 +1,12 @@
 """Logits of attention with the errors that they carry into the softmax, and how far these move its output.
 
-They are products, scaled, softly capped, with biases added; a sink is one more key.
+They are products, scaled, softly capped, with biases added; a sink is one more key. The errors of projected keys are
+independent of each other; that of a projected query is one error, which all keys meet.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,9 +15,12 @@ from attnspec.bounds.estimates import carried, norm, summation_error
 from attnspec.bounds.tolerance import Estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
+
 
 _LARGEST_SQUARES = 2**20
 """Elements of one head of keys that are squared together."""
@@ -148,3 +153,45 @@ def norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]
     of_output = output * output * squares.sum(axis=-1, keepdims=True)
     gross = of_values + of_output
     return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
+
+
+_MOST = 2.0**64
+"""A share that moves by so many times itself has no digit left; 0 times an infinity would be NaN."""
+
+
+@dataclass(frozen=True)
+class ProjectedQuery:
+    """Absolute errors (B, H, Sq, E) of a query, runs in front where they differ, keys (B, H, K, E), and the scale.
+
+    A feature that is off by d moves every logit by d times that feature of the key, all at once: a share moves by how
+    far its key lies from the average key of the row, and an output by how keys and values go together.
+    """
+
+    error: NDArray[Any]
+    key: NDArray[Any]
+    factor: float
+
+    def moves_of_shares(self, shares: NDArray[Any]) -> NDArray[Any]:
+        """Return how far each share (B, H, Sq, K) moves, with the runs in front where there are several."""
+        moved: Any = 0.0
+        for error, key in self._features():
+            average = np.vecdot(shares, key)[..., np.newaxis]
+            moved = np.hypot(moved, error * (key - average))
+        return shares * np.minimum(moved, _MOST)
+
+    def moves_of_output(self, shares: NDArray[Any], value: NDArray[Any], output: NDArray[Any]) -> NDArray[Any]:
+        """Return how far each element of the output (B, H, Sq, Ev) moves, runs in front; `shares` (B, H, Sq, K)."""
+        moved: Any = 0.0
+        # Around a typical output, little of the difference cancels.
+        typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
+        value, output = value - typical, output - typical
+        for error, key in self._features():
+            weighed = shares * key
+            together = weighed @ value - weighed.sum(axis=-1, keepdims=True) * output
+            moved = np.hypot(moved, error * together)
+        return moved
+
+    def _features(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield, feature by feature, scaled errors (..., B, H, Sq, 1) and keys (B, H, 1, K)."""
+        for feature in range(self.key.shape[-1]):
+            yield abs(self.factor) * self.error[..., [feature]], self.key[..., np.newaxis, :, feature]

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.estimates import INNER, exactly, exponent_error
-from attnspec.bounds.tolerance import Estimate, Interval, identity
-from attnspec.families.attention.steps.merging import MergeBound
+from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Precision
+    from attnspec.families.record import Arrays
 
 _LOWEST = np.finfo(np.float64).min
 
@@ -40,7 +40,30 @@ _ROUNDINGS_OF_BASE_2 = 2
 _UNIT_OF_FLOAT64 = 2.0**-53
 
 
-def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *, base_2: bool) -> MergeBound:
+class MergeBound(Tolerance):
+    """Values and tolerances of two merged parts, with elements that parts without keys and infinities decide.
+
+    `without_keys` (B, H, S) neither part has keys; `poisoned` (B, H, S, Ev) a part without keys is not finite;
+    `drowned` a part that is not finite has a weight that a run cannot hold.
+    """
+
+    def __init__(
+        self,
+        estimates: Mapping[str, Callable[[], Estimate]],
+        vacuous: Mapping[str, Callable[[], NDArray[np.bool_]]],
+        *,
+        interval: Mapping[str, Callable[[], Interval]],
+        without_keys: NDArray[np.bool_],
+        poisoned: NDArray[np.bool_],
+        drowned: Callable[[int], NDArray[np.bool_]],
+    ) -> None:
+        super().__init__(estimates, vacuous, {"logsumexp": without_keys}, interval=interval)
+        self.without_keys = without_keys
+        self.poisoned = poisoned
+        self.drowned = drowned
+
+
+def merge_tolerance(inputs: Arrays, precision: Precision, *, base_2: bool) -> MergeBound:
     """Return values and tolerances of two merged parts; with `base_2`, logarithms are given and expected to base 2.
 
     The logarithms in `inputs`, which are as the run sees them, are natural ones in either case.
@@ -59,7 +82,7 @@ def merge_tolerance(inputs: Mapping[str, NDArray[Any]], precision: Precision, *,
 class _Parts:
     """Two parts side by side: logarithms (B, H, S, 2), outputs (B, H, S, 2, Ev)."""
 
-    def __init__(self, inputs: Mapping[str, NDArray[Any]], precision: Precision, *, base_2: bool) -> None:
+    def __init__(self, inputs: Arrays, precision: Precision, *, base_2: bool) -> None:
         logarithms = np.stack([inputs["logsumexp_a"], inputs["logsumexp_b"]], axis=-1)
         self.raw = np.stack([inputs["output_a"], inputs["output_b"]], axis=-2)
         self.base_2 = base_2
@@ -78,7 +101,7 @@ class _Parts:
         self._size = np.where(total > 0, np.abs(self._logsumexp), 0.0)
 
     def drowned(self, run: int) -> NDArray[np.bool_]:
-        """Return the elements (B, H, S, Ev) that a part reaches whose weight is below what a run is held to."""
+        """Return the elements (B, H, S, Ev) that a part goes into whose weight a run is too coarse for."""
         smallest = np.ravel(self._precision.smallest)[run if np.ndim(self._precision.smallest) else 0]
         too_light = self.live & (self.shares < smallest)
         return np.any(too_light[..., np.newaxis] & ~np.isfinite(self.raw), axis=-2)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from attnspec.bounds.tolerance import Elsewhere, Estimate, Interval
-from attnspec.families.attention.alternatives import AttentionBound
-from attnspec.families.attention.tolerance.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives
 
 if TYPE_CHECKING:
@@ -75,45 +74,32 @@ def sampled_tolerance(
         if name not in (*_READ, "output", "logsumexp"):
             raise ValueError(f"{name!r} cannot be sampled")
     question = _Question(inputs, attributes, sample, precision, conventions)
-    bounded = _Lazily(question)
     shift = None
     if conventions.get("alibi_bias") == "column" and "alibi_slopes" in inputs and attributes.get("is_causal"):
-        shift = bounded.known.shift
-    return _SampledBound(bounded, question, shift)
+        shift = question.bounded.shift
+    return _SampledBound(question, shift)
 
 
 class _SampledBound(AttentionBound):
     """Tolerances of sampled elements (N,), and between which numbers all others lie."""
 
-    def __init__(self, bounded: _Lazily, question: _Question, shift: NDArray[Any] | None) -> None:
+    def __init__(self, question: _Question, shift: NDArray[Any] | None) -> None:
         unspecified = {name: question.padded(name) for name in question.sample}
         super().__init__(
-            {"output": lambda: bounded.known.output, "logsumexp": lambda: bounded.known.logsumexp},
-            {"output": lambda: bounded.known.vacuous},
-            interval={"output": lambda: bounded.known.interval},
+            {"output": lambda: question.bounded.output, "logsumexp": lambda: question.bounded.logsumexp},
+            {"output": lambda: question.bounded.vacuous},
+            interval={"output": lambda: question.bounded.interval},
             shift=shift,
             unspecified={name: elements for name, elements in unspecified.items() if elements.any()},
         )
-        self._bounded, self._question = bounded, question
+        self._question = question
 
     def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
         """Return between which numbers every element of an output lies that is not sampled."""
         if output != "output":
             return None
-        beyond = self._bounded.known.beyond
+        beyond = self._question.bounded.beyond
         return self._question.elsewhere(float(beyond[run] if beyond.ndim else beyond))
-
-
-class _Lazily:
-    """The bound of a question, computed when it is first asked for."""
-
-    def __init__(self, question: _Question) -> None:
-        self._question = question
-
-    @cached_property
-    def known(self) -> _Bounded:
-        with np.errstate(all="ignore"):
-            return self._question.bounded()
 
 
 @dataclass(frozen=True)
@@ -165,27 +151,29 @@ class _Question:
             open_rows[entry, 0, :, 0] = ~answered | ((last < first) & ("sinks" not in self.inputs))
         return Elsewhere(lowest - beyond, highest + beyond, open_rows)
 
+    @cached_property
+    @np.errstate(all="ignore")
     def bounded(self) -> _Bounded:
-        """Run the error bound over all sampled rows."""
+        """The error bound, run over all sampled rows when it is first read."""
         width = self._shape("value")[3]
         outputs = self.sample.get("output", np.empty(0, dtype=np.int64))
         logsumexps = self.sample.get("logsumexp", np.empty(0, dtype=np.int64))
         runs = np.shape(np.atleast_1d(self.precision.output))[0] if np.ndim(self.precision.output) else None
         found = _Found.empty(outputs.size, logsumexps.size, runs)
-        place_of = {divmod(index, width): place for place, index in enumerate(outputs.tolist())}
-        place_of_row = {row: place for place, row in enumerate(logsumexps.tolist())}
+        slot_of = {divmod(index, width): slot for slot, index in enumerate(outputs.tolist())}
+        slot_of_row = {row: slot for slot, row in enumerate(logsumexps.tolist())}
         for block in self._blocks(width):
             result = self._result(block)
             for number, row in enumerate(block.rows):
                 index = int(np.ravel_multi_index(row[:3], self.extents[:3]))
                 wanted = [
-                    (place_of[index, feature], column)
+                    (slot_of[index, feature], column)
                     for column, feature in enumerate(block.features.tolist())
-                    if (index, feature) in place_of
+                    if (index, feature) in slot_of
                 ]
                 found.put_output(result, number, wanted)
-                if index in place_of_row:
-                    found.put_logsumexp(result, number, place_of_row[index])
+                if index in slot_of_row:
+                    found.put_logsumexp(result, number, slot_of_row[index])
         return found.whole(shifted=bool(self._alternatives.alibi_by_column))
 
     def _blocks(self, width: int) -> Iterator[_Block]:
@@ -229,7 +217,7 @@ class _Question:
             _exactly(self._tokens("value", entry, shared, keys, block.features)),
             self.precision,
             {**given, "key_lengths": np.array([end])},
-            places=np.array([row.position - keys.start for row in block.rows]),
+            query_positions=np.array([row.position - keys.start for row in block.rows]),
             shifted_by=keys.start,
             alternatives=self._alternatives,
             **attributes,
@@ -276,8 +264,8 @@ class _Question:
             _, heads, tokens, _ = self._shape(part)
             begin, end = max(keys.start - start, 0), min(keys.stop - start, tokens)
             if begin < end:
-                place = (entry * heads + head) * tokens
-                parts.append(_drawn(self.inputs, part, place + begin, place + end, features))
+                slot = (entry * heads + head) * tokens
+                parts.append(_drawn(self.inputs, part, slot + begin, slot + end, features))
             start += tokens
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -335,26 +323,18 @@ class _Found:
     def empty(cls, outputs: int, logsumexps: int, runs: int | None) -> _Found:
         """Make arrays for so many elements and runs; queries beyond their length keep 0."""
         front = () if runs is None else (runs,)
-        zeros = [np.zeros((*front, outputs)) for _ in range(3)]
+        error, lowest, highest, beyond = (np.zeros((*front, outputs)) for _ in range(4))
         vacuous = np.zeros((*front, outputs), dtype=np.bool_)
-        return cls(
-            np.zeros(outputs),
-            zeros[0],
-            vacuous,
-            zeros[1],
-            zeros[2],
-            np.zeros((*front, outputs)),
-            np.full(logsumexps, -np.inf),
-            np.zeros((*front, logsumexps)),
-            np.zeros((logsumexps, 1)),
-        )
+        value, logsumexp = np.zeros(outputs), np.full(logsumexps, -np.inf)
+        of_logsumexp, shift = np.zeros((*front, logsumexps)), np.zeros((logsumexps, 1))
+        return cls(value, error, vacuous, lowest, highest, beyond, logsumexp, of_logsumexp, shift)
 
     def put_output(self, result: AttentionTolerance, number: int, wanted: Sequence[tuple[int, int]]) -> None:
         """Take a result's bounds of some features of one of its queries; each is an index here, and a column there."""
         if not wanted:
             return
-        places, columns = (list(each) for each in zip(*wanted, strict=True))
-        self.value[places] = result.output.value[0, 0, number, columns]
+        slots, columns = (list(each) for each in zip(*wanted, strict=True))
+        self.value[slots] = result.output.value[0, 0, number, columns]
         interval, beyond = result.interval, result.beyond
         pairs = (
             (self.error, result.output.error),
@@ -364,14 +344,14 @@ class _Found:
             (self.beyond, beyond),
         )
         for kept, found in pairs:
-            kept[..., places] = found[..., 0, 0, number, :][..., columns]
+            kept[..., slots] = found[..., 0, 0, number, :][..., columns]
 
-    def put_logsumexp(self, result: AttentionTolerance, number: int, place: int) -> None:
+    def put_logsumexp(self, result: AttentionTolerance, number: int, slot: int) -> None:
         """Take what a result says of the logsumexp of one of its queries."""
-        self.logsumexp[place] = result.logsumexp.value[0, 0, number]
-        self.of_logsumexp[..., place] = result.logsumexp.error[..., 0, 0, number]
+        self.logsumexp[slot] = result.logsumexp.value[0, 0, number]
+        self.of_logsumexp[..., slot] = result.logsumexp.error[..., 0, 0, number]
         if result.shift is not None:
-            self.shift[place] = result.shift[0, 0, number]
+            self.shift[slot] = result.shift[0, 0, number]
 
     def whole(self, *, shifted: bool) -> _Bounded:
         """Return all that was found."""

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec.bounds.estimates import INNER, denominator_error, logarithm_error, summation_error
+from attnspec.bounds.estimates import INNER, denominator_error, logarithm_error, norm, summation_error
 from attnspec.bounds.tolerance import Estimate
 from attnspec.families.attention.steps.rounding_cells import weighed_norm
-from attnspec.families.attention.tolerance.delta_error import DeltaError
 from attnspec.families.attention.tolerance.weighed_sums import (
     INDEPENDENT_CELLS,
     Carried,
@@ -129,18 +128,7 @@ class ScoreGradients:
     @cached_property
     def delta(self) -> Estimate:
         """Means of the products in each row (B, Hq, Sq, 1), with all that they may be off by but the last rounding."""
-        softmax = self.forward.softmax
-        found = DeltaError(
-            self.precision,
-            self.weights,
-            self.relative,
-            self.of_rows,
-            self.products,
-            self.upstream.grad_output,
-            self.value,
-            softmax.terms,
-            softmax.drift,
-        )
+        found = DeltaError(self)
         return Estimate(found.mean, np.where(self.live.any(axis=-1, keepdims=True), found.error, 0.0))
 
     @cached_property
@@ -202,7 +190,7 @@ class ScoreGradients:
         carried = (
             Carried(own, weights),
             Carried(self.of_rows * gradients, weights),
-            Carried(self._signed(products), self.products.value),
+            Carried(np.where(self.products.value < 0, -products, products), self.products.value),
         )
         delta = np.where(self.live, self.delta.value, 0.0)
         of_delta = Carried(np.where(delta < 0, -1.0, 1.0) * scaled * self.delta.error, delta)
@@ -212,5 +200,102 @@ class ScoreGradients:
         marks = np.where(self.live, np.linalg.norm(output.value, axis=-1, keepdims=True), 0.0)
         return Terms(gradients, carried, self.flushed, of_delta, Carried(weights * slopes.value * by_feature, marks))
 
-    def _signed(self, errors: NDArray[Any]) -> NDArray[Any]:
-        return np.where(self.products.value < 0, -errors, errors)
+
+@dataclass(frozen=True)
+class DeltaError:
+    """Mean of the products of gradient and values in each row, and its error.
+
+    It is summed over the keys, each product with its weight, or over the features of gradient and output. The output is
+    rounded to the dtype of the run where it is given, and where a forward pass stored it.
+    """
+
+    scores: ScoreGradients
+
+    @cached_property
+    def mean(self) -> NDArray[Any]:
+        """The means (B, Hq, Sq, 1)."""
+        return np.sum(self.scores.weights * self.scores.products.value, axis=-1, keepdims=True)
+
+    @cached_property
+    def error(self) -> NDArray[Any]:
+        """Their errors, all but the last rounding to the dtype of the results."""
+        rounding = rounding_to_the_dtype(self._at_rows)
+        own = (self.scores.of_rows + rounding + self._stored) * np.abs(self.mean)
+        summed = INNER * np.maximum(self._over_keys, self._over_features)
+        stored = np.maximum(self._of_stored_products, self._of_stored_output)
+        return self._carried + summed + stored + own + self._at_rows.smallest * self._flushed
+
+    @property
+    def _at_rows(self) -> Precision:
+        return self.scores.precision.at_rank(4)
+
+    @property
+    def _stored(self) -> Any:
+        """Loss of a step that is stored between phases; 0 where it is not."""
+        return self._at_rows.rounds_between_phases * self._at_rows.stored
+
+    @cached_property
+    def _carried(self) -> NDArray[Any]:
+        """Errors of weights and products; the error that all weights of a row share acts through the mean alone."""
+        precision, weights, products = self.scores.precision, self.scores.weights, self.scores.products
+        distances = weights * (products.value - self.mean)
+        of_weights = row_norm(Carried(distances * self.scores.relative, weights), precision.stored)
+        signed = np.where(products.value < 0, -weights, weights) * products.error
+        of_products = row_norm(Carried(signed, products.value), precision.stored)
+        rounded = rounding_to_the_dtype(self._at_rows) * row_norm(Carried(distances, weights), precision.output)
+        return of_weights + of_products + INDEPENDENT_CELLS * rounded
+
+    @property
+    def _over_keys(self) -> NDArray[Any]:
+        weighed = self.scores.weights * self.scores.products.value
+        spread = row_norm(Carried(weighed, self.scores.weights), self.scores.precision.accumulator)
+        return summation_error(
+            self.mean,
+            spread,
+            self.scores.forward.softmax.terms,
+            self.scores.precision,
+            self.scores.forward.softmax.drift,
+        )
+
+    @property
+    def _over_features(self) -> NDArray[Any]:
+        spread = weighed_norm(self.scores.weights, self.scores.value)
+        of_output = summation_error(
+            self._output,
+            spread,
+            self.scores.forward.softmax.terms,
+            self.scores.precision,
+            self.scores.forward.softmax.drift,
+        )
+        features = self._by_feature.shape[-1]
+        own = summation_error(self.mean, norm(self._by_feature, axis=-1)[..., None], features, self.scores.precision)
+        return own + np.sum(np.abs(self.scores.upstream.grad_output) * of_output, axis=-1, keepdims=True)
+
+    @property
+    def _of_stored_products(self) -> NDArray[Any]:
+        weighed = self.scores.weights * self.scores.products.value
+        return INDEPENDENT_CELLS * self._stored * row_norm(Carried(weighed, weighed), self.scores.precision.stored)
+
+    @property
+    def _of_stored_output(self) -> NDArray[Any]:
+        norms = INDEPENDENT_CELLS * row_norm(Carried(self._by_feature, self._output), self.scores.precision.output)
+        largest = np.sum(np.abs(self._by_feature), axis=-1, keepdims=True)
+        return (self._at_rows.output + self._stored) * np.minimum(norms, largest)
+
+    @cached_property
+    def _output(self) -> NDArray[Any]:
+        return self.scores.weights @ self.scores.value
+
+    @cached_property
+    def _by_feature(self) -> NDArray[Any]:
+        return self.scores.upstream.grad_output * self._output
+
+    @property
+    def _flushed(self) -> NDArray[Any]:
+        """How many of the smallest numbers may be lost: in weights, in outputs, and where each step is stored."""
+        live = self.scores.weights > 0
+        steps = self._at_rows.rounds_between_phases * (
+            np.sum(live, axis=-1, keepdims=True) + self.scores.value.shape[-1]
+        )
+        of_weights = np.sum(np.where(live, np.abs(self.scores.products.value), 0.0), axis=-1, keepdims=True)
+        return 1 + steps + of_weights + np.sum(np.abs(self.scores.upstream.grad_output), axis=-1, keepdims=True)

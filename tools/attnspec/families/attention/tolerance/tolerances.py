@@ -18,11 +18,10 @@ from attnspec.bounds.estimates import (
     share_interval,
 )
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given
-from attnspec.families.attention.alternatives import AttentionBound
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
-from attnspec.families.attention.tolerance.error_bound import attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
 
@@ -33,14 +32,11 @@ if TYPE_CHECKING:
 
     from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.tolerance.error_bound import AttentionTolerance
+    from attnspec.families.record import Arrays, Marks
 
 
 def tolerance(
-    operation: str,
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    precision: Precision,
-    conventions: Mapping[str, str],
+    operation: str, inputs: Arrays, attributes: Mapping[str, Any], precision: Precision, conventions: Mapping[str, str]
 ) -> Tolerance:
     """Return values and tolerances of the outputs of a case, as `ToleranceModel` has it."""
     rounded = {name: conventions.get(name) for name in ("dequantized", "quantized_weights")}
@@ -102,14 +98,6 @@ def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precis
     return Tolerance(given(output=Estimate(value, np.zeros(value.shape))))
 
 
-def _split_heads(inputs: Mapping[str, Any], attributes: Mapping[str, Any], _: Precision, __: Alternatives) -> Tolerance:
-    return Tolerance(given(output=_split(exactly(inputs["x"]), attributes["num_heads"])))
-
-
-def _combine_heads(inputs: Mapping[str, Any], _: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
-    return Tolerance(given(output=_combine(exactly(inputs["x"]))))
-
-
 def _attention(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
@@ -147,7 +135,7 @@ def _attention(
         """Only what is quantized is multiplied before it is stored."""
         return meeting(np.inf if quantized is None else result.largest(run))
 
-    def reached() -> Mapping[str, NDArray[np.bool_]]:
+    def reached() -> Marks:
         if key.is_whole and value.is_whole:
             return {}
         return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.attendable)
@@ -169,7 +157,7 @@ def _attention(
         reached=reached,
         shift=result.shift,
         unspecified=_unspecified(result),
-        interval={"output": lambda: result.interval, "weights": lambda: result.reach_of_weights},
+        interval={"output": lambda: result.interval, "weights": lambda: result.interval_of_weights},
         overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
         beyond_dequantized=lambda: _of_queries(result, meeting(np.inf if quantized is None else quantized.largest)),
@@ -185,25 +173,19 @@ def _unspecified(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     if result.keys.padding is not None:
         found = _of_queries(result, result.keys.padding)
     without_weight = None if result.all_live else result.without_weight
-    beside_nan = {} if result.not_numbers is None else _unowed_weights(result)
+    beside_nan = {} if result.not_numbers is None else _open_weights(result)
     for elements in ({} if without_weight is None else _of_rows(result, without_weight), beside_nan):
         for name, of_output in elements.items():
             found[name] = found[name] | of_output if name in found else of_output
     return found
 
 
-def _unowed_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+def _open_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     """Return the weights of excluded keys in rows of NaN: the page says 0, and 0 divided by NaN is NaN."""
     if result.not_numbers is None:
         return {}
     rows = np.any(result.not_numbers & result.keys.attendable, axis=-1, keepdims=True)
     return {"weights": rows & ~result.keys.attendable}
-
-
-def _merge_states(
-    inputs: Mapping[str, Any], _: Mapping[str, Any], precision: Precision, alternatives: Alternatives
-) -> Tolerance:
-    return merge_tolerance(inputs, precision, base_2=alternatives.logsumexp_base_2)
 
 
 def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
@@ -242,7 +224,7 @@ def _context_vector(
         },
         interval={
             "context": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval)),
-            "weights": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.reach_of_weights)),
+            "weights": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval_of_weights)),
         },
         overflowed=lambda run: _of_one_query(result, run),
     )
@@ -280,7 +262,7 @@ def _single_head(
         **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
     }
     vacuous = {"weights": lambda: result.vacuous_weights[..., 0, 0, :, :]}
-    interval = {"weights": lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.reach_of_weights))}
+    interval = {"weights": lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.interval_of_weights))}
     width = result.value.value.shape[-1]
     if "w_output" in inputs:
         weight = exactly(inputs["w_output"])
@@ -314,11 +296,12 @@ def _multi_head(
 ) -> Tolerance:
     settings = dict(attributes)
     heads = settings.pop("num_heads")
+
+    def bias_of(name: str) -> Estimate | None:
+        return exactly(inputs[f"b_{name}"]) if f"b_{name}" in inputs else None
+
     query, key, value = (
-        _split(
-            linear(exactly(inputs[name]), exactly(inputs[f"w_{name}"]), _bias(inputs, f"b_{name}"), precision),
-            heads,
-        )
+        _split(linear(exactly(inputs[name]), exactly(inputs[f"w_{name}"]), bias_of(name), precision), heads)
         for name in ("query", "key", "value")
     )
     given = {name: inputs[name] for name in ("mask",) if name in inputs}
@@ -334,11 +317,11 @@ def _multi_head(
         not_numbers=not_numbers if not_numbers.any() else None,
         **settings,
     )
-    weight, bias = exactly(inputs["w_output"]), _bias(inputs, "b_output")
+    weight, bias = exactly(inputs["w_output"]), bias_of("output")
     width = weight.value.shape[-1]
 
-    def reached() -> Mapping[str, NDArray[np.bool_]]:
-        """Return what excluded tokens that are not finite reach: a row of its head, and with it the whole token."""
+    def reached() -> Marks:
+        """Return what excluded tokens that are not finite affect: a row of its head, and with it the whole token."""
         by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
         return {**_of_tokens(result, by_keys | by_values, width), "weights": _of_rows(result, by_keys)["weights"]}
 
@@ -355,8 +338,8 @@ def _multi_head(
         without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
         reached=reached,
-        unspecified=_unowed_weights(result),
-        interval={"weights": lambda: result.reach_of_weights},
+        unspecified=_open_weights(result),
+        interval={"weights": lambda: result.interval_of_weights},
         overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
     )
 
@@ -380,16 +363,8 @@ def _of_tokens(
     }
 
 
-def _bias(inputs: Mapping[str, Any], name: str) -> Estimate | None:
-    return exactly(inputs[name]) if name in inputs else None
-
-
 def _projected_output(
-    attended: Estimate,
-    weight: Estimate,
-    bias: Estimate | None,
-    precision: Precision,
-    kinds: NDArray[np.int64] | None,
+    attended: Estimate, weight: Estimate, bias: Estimate | None, precision: Precision, kinds: NDArray[np.int64] | None
 ) -> Estimate:
     """Return the output projection: the tolerance before it is carried over, its own error is doubled.
 
@@ -418,11 +393,15 @@ def _combine(estimate: Estimate) -> Estimate:
 _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision, Alternatives], Tolerance]] = {
     "softmax": _softmax,
     "causal_mask": _causal_mask,
-    "split_heads": _split_heads,
-    "combine_heads": _combine_heads,
+    "split_heads": lambda inputs, attributes, _, __: Tolerance(
+        given(output=_split(exactly(inputs["x"]), attributes["num_heads"]))
+    ),
+    "combine_heads": lambda inputs, _, __, ___: Tolerance(given(output=_combine(exactly(inputs["x"])))),
     "scaled_dot_product_attention": _attention,
     "scaled_dot_product_attention_backward": backward_tolerance,
-    "merge_states": _merge_states,
+    "merge_states": lambda inputs, _, precision, alternatives: merge_tolerance(
+        inputs, precision, base_2=alternatives.logsumexp_base_2
+    ),
     "single_head_attention": _single_head,
     "multi_head_attention": _multi_head,
     "context_vector": _context_vector,

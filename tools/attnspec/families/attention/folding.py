@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from attnspec.base.errors import TargetError, Unsupported
-from attnspec.families.attention.folding.folded import RANK, Masks, folded_mask, repeated_heads, rescaled_query
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec.tensors import tensors_called
 from attnspec_reference.attention.attention_inputs import (
@@ -57,7 +56,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from attnspec.families.attention.steps.attendance import Attendance
+
 __all__ = ["plain_attention"]
+
+Masks = Literal["both", "boolean", "float"]
+"""Which masks a function takes; with both, numbers are used only where something must be added."""
+
+_RANK = 4
+
+_ROUNDED = 1e-15
+"""Twice what a product and a square root may be off by in float64, relative to their value."""
 
 _BY_NAME = ("mask", "scale", "is_causal", "softcap", "sinks")
 _BY_POSITION = 3
@@ -83,7 +92,7 @@ def plain_attention(
     grouped_heads
         Whether it takes fewer key and value heads than query heads; else they are repeated.
     causal_alignment
-        Where its own `is_causal` places the queries.
+        Where its own `is_causal` puts the queries.
     widened
         Dtypes that it does not have: it gets float32 instead, and what it returns is rounded once.
     tensors
@@ -137,11 +146,13 @@ def plain_attention(
             if given is not None
         }
         folds = is_causal or lengths or any(given is not None for given in (mask, alibi_slopes, window))
-        if not folds and not query.ndim == key.ndim == value.ndim == RANK:
+        if not folds and not query.ndim == key.ndim == value.ndim == _RANK:
             return _finished(plain.call(query, key, value, stated), None, dtype if is_widened else None)
-        _check_ranks(query, key, value)
+        if not query.ndim == key.ndim == value.ndim == _RANK:
+            shapes = f"query has shape {query.shape}, key {key.shape}, value {value.shape}"
+            raise ValueError(f"{shapes}: all three need rank {_RANK}.")
         if not grouped_heads:
-            key, value = repeated_heads(query, key, value)
+            key, value = _repeated_heads(query, key, value)
         batch, heads, rows, columns = *query.shape[:3], key.shape[2]
         check_lengths("query_lengths", query_lengths, rows, batch, past=past_key is not None)
         check_lengths("key_lengths", key_lengths, columns, batch, past=past_key is not None)
@@ -149,7 +160,7 @@ def plain_attention(
         check_one_for_each_head("alibi_slopes", alibi_slopes, heads)
         check_alignment(causal_alignment)
         check_window(window)
-        places = attendance(
+        allowed = attendance(
             (batch if lengths else 1, 1, rows, columns),
             past,
             lengths,
@@ -158,20 +169,13 @@ def plain_attention(
             window=window,
         )
         is_all = mask is None and alibi_slopes is None and window is None and not lengths
-        if is_causal and is_all and plain.has_causality(places.offset, rows, columns):
+        if is_causal and is_all and plain.has_causality(allowed.offset, rows, columns):
             stated["is_causal"] = True
         else:
-            stated["mask"] = folded_mask(places, mask, alibi_slopes, query.dtype, masks)
-        return _finished(plain.call(query, key, value, stated), places.padding, dtype if is_widened else None)
+            stated["mask"] = _folded_mask(allowed, mask, alibi_slopes, query.dtype, masks)
+        return _finished(plain.call(query, key, value, stated), allowed.padding, dtype if is_widened else None)
 
     return scaled_dot_product_attention
-
-
-def _check_ranks(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) -> None:
-    if not query.ndim == key.ndim == value.ndim == RANK:
-        raise ValueError(
-            f"query has shape {query.shape}, key {key.shape}, value {value.shape}: all three need rank {RANK}."
-        )
 
 
 def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
@@ -214,7 +218,7 @@ class _Plain:
         """Call the function with what is stated, or say what it has no argument for."""
         given = {name: argument for name, argument in stated.items() if argument is not None}
         if "scale" in given and "scale" not in self._takes:
-            query = rescaled_query(query, given.pop("scale"))
+            query = _rescaled_query(query, given.pop("scale"))
         for name in given:
             if name not in self._takes:
                 raise Unsupported(f"the function has no argument {name!r}, and nothing else can say it")
@@ -223,12 +227,91 @@ class _Plain:
         with self._tensors.calling():
             returned = self._attend(
                 *(self._tensors.given(array) for array in (query, key, value)),
-                **{name: self._own(argument) for name, argument in given.items()},
+                **{
+                    name: self._tensors.given(cast("NDArray[Any]", argument))
+                    if isinstance(argument, np.ndarray)
+                    else argument
+                    for name, argument in given.items()
+                },
             )
         if isinstance(returned, Mapping):
             outputs = cast("Mapping[str, Any]", returned)
             return {name: self._tensors.returned(output) for name, output in outputs.items()}
         return self._tensors.returned(returned)
 
-    def _own(self, argument: Any) -> Any:
-        return self._tensors.given(cast("NDArray[Any]", argument)) if isinstance(argument, np.ndarray) else argument
+
+def _folded_mask(
+    allowed: Attendance,
+    mask: NDArray[Any] | None,
+    alibi_slopes: NDArray[Any] | None,
+    dtype: np.dtype[Any],
+    masks: Masks = "both",
+) -> NDArray[Any] | None:
+    """Fold exclusions, a mask (rank 2 to 4) and ALiBi slopes (H,) into one mask of rank 4, axes (B, H, Sq, K) or 1.
+
+    None where every key may be attended and nothing is added. Biases are summed in float64 and rounded to `dtype` once.
+    Raises `Unsupported` if numbers must be added but no float mask is taken, or if they exceed the dtype's largest.
+    """
+    attendable: NDArray[np.bool_] = allowed.attendable
+    bias: NDArray[Any] | None = None
+    if mask is not None:
+        mask = mask.reshape((1,) * (_RANK - mask.ndim) + mask.shape)
+        if mask.dtype == np.bool_:
+            attendable = attendable & mask
+        else:
+            bias = mask.astype(np.float64)
+    if alibi_slopes is not None:
+        lowered = alibi_slopes.astype(np.float64).reshape(-1, 1, 1) * allowed.distance
+        bias = -lowered if bias is None else bias - lowered
+    if bias is not None and masks == "boolean" and np.all((bias == 0) | np.isneginf(bias)):
+        attendable, bias = attendable & (bias == 0), None
+    if allowed.padding is not None:
+        # These rows are not graded; attending to everything, they divide by no sum of nothing.
+        beyond = allowed.padding[..., np.newaxis]
+        attendable, bias = attendable | beyond, None if bias is None else np.where(beyond, 0.0, bias)
+    if bias is None:
+        if mask is None and attendable.all():
+            return None
+        return np.where(attendable, 0.0, -np.inf).astype(dtype) if masks == "float" else attendable
+    if masks == "boolean":
+        raise Unsupported("the function takes no float mask, which a bias needs")
+    with np.errstate(over="ignore"):
+        rounded = np.where(attendable, bias, -np.inf).astype(dtype)
+    if np.any(attendable & np.isfinite(bias) & np.isinf(rounded)):
+        raise Unsupported(f"the biases come to more than {dtype.name} holds, so that one mask cannot say them")
+    return rounded
+
+
+def _repeated_heads(query: NDArray[Any], key: NDArray[Any], value: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return key and value with a head for each query head: query head h reads head h // (Hq / Hkv).
+
+    Raises `ValueError` if the query heads are no multiple of the key and value heads.
+    """
+    heads, shared = query.shape[1], key.shape[1]
+    if shared == heads == value.shape[1]:
+        return key, value
+    if shared != value.shape[1] or not shared or heads % shared:
+        raise ValueError(
+            f"query has {heads} heads, key {shared} and value {value.shape[1]}: key and value need the same number of "
+            "heads, and query a multiple of it."
+        )
+    return np.repeat(key, heads // shared, axis=1), np.repeat(value, heads // shared, axis=1)
+
+
+def _rescaled_query(query: NDArray[Any], scale: float) -> NDArray[Any]:
+    """Return a query (..., E) that the factor 1/sqrt(E) scales as `scale` would.
+
+    Raises `Unsupported` if that would round it: the missing factor is neither 0 nor a power of two, or leaves the
+    range.
+    """
+    missing = scale * math.sqrt(query.shape[-1])
+    power = math.copysign(2.0 ** round(math.log2(abs(missing))), missing) if missing else 0.0
+    if math.isclose(missing, power, rel_tol=_ROUNDED):
+        if power == 1:
+            return query
+        with np.errstate(all="ignore"):
+            factor = query.dtype.type(power)
+            rescaled = query * factor
+            if not power or np.array_equal(rescaled / factor, query, equal_nan=True):
+                return rescaled
+    raise Unsupported(f"the function has no scale, and a scale of {scale:g} would round the query")

@@ -15,32 +15,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ORDINARY, _READ_ONLY, _BACKWARDS, _GAPPED, _INSIDE, _PREFIX, _FORTRAN, _SWAPPED = (
-    "ordinary",
-    "read-only",
-    "backwards",
-    "gapped",
-    "inside",
-    "prefix",
-    "fortran",
-    "swapped",
-)
-
 
 def can_be_kept(array: NDArray[Any]) -> bool:
     """Return whether other memory can have these strides: not where one part of it stands for many."""
     return all(stride or length < 2 for stride, length in zip(array.strides, array.shape, strict=True))
 
 
-def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
+def arranged_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
     """Return a fresh array in C order with the memory layout of its first original that does not lie as usual.
 
     `swapped` axes change positions in memory where the original's are ordered otherwise than the first or last one
     first.
     """
     kinds = [_kind(original) for original in originals]
-    kind = next((kind for kind in kinds if kind != _ORDINARY), _ORDINARY)
-    if kind == _SWAPPED:
+    kind = next((kind for kind in kinds if kind != "ordinary"), "ordinary")
+    if kind == "swapped":
         return array.swapaxes(*swapped).copy().swapaxes(*swapped) if array.ndim > max(swapped) else array
     return _LAID_OUT[kind](array)
 
@@ -48,17 +37,17 @@ def lying_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swappe
 def _kind(array: NDArray[Any]) -> str:
     """Name the memory order of an array."""
     if not array.flags.writeable:
-        return _READ_ONLY
+        return "read-only"
     if any(stride < 0 for stride in array.strides):
-        return _BACKWARDS
+        return "backwards"
     is_part = isinstance(array.base, np.ndarray) and array.base.size > array.size
     if is_part:
         if array.flags.c_contiguous:
-            return _INSIDE
-        return _PREFIX if array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize) else _GAPPED
+            return "inside"
+        return "prefix" if array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize) else "gapped"
     if array.flags.c_contiguous:
-        return _ORDINARY
-    return _FORTRAN if array.flags.f_contiguous else _SWAPPED
+        return "ordinary"
+    return "fortran" if array.flags.f_contiguous else "swapped"
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -102,11 +91,11 @@ def _elsewhere(array: NDArray[Any]) -> NDArray[Any]:
 
 
 _LAID_OUT: Mapping[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    _ORDINARY: lambda array: array,
-    _READ_ONLY: _read_only,
-    _BACKWARDS: _backwards,
-    _GAPPED: _gapped,
-    _INSIDE: _inside,
-    _PREFIX: _prefix,
-    _FORTRAN: np.asfortranarray,
+    "ordinary": lambda array: array,
+    "read-only": _read_only,
+    "backwards": _backwards,
+    "gapped": _gapped,
+    "inside": _inside,
+    "prefix": _prefix,
+    "fortran": np.asfortranarray,
 }

@@ -1,7 +1,19 @@
-"""Attention in the layouts ``paged``: keys and values in pages, which stand anywhere in a pool.
+"""Attention in the layouts of serving: ``packed``, and ``paged`` with keys and values in the pages of a pool.
+
+=============== ============= ======================================================================
+Packed          Shape         Meaning: tokens of all sequences behind one another, without padding
+=============== ============= ======================================================================
+`query`         (Tq, Hq, E)   the queries of the first sequence, then those of the second, ...
+`key`           (Tk, Hkv, E)  keys likewise, past ones before the new ones of their sequence
+`value`         (Tk, Hkv, Ev) values likewise
+`query_starts`  (B + 1)       where the queries of each sequence begin; Tq at last
+`key_starts`    (B + 1)       where its keys and values begin; Tk at last
+=============== ============= ======================================================================
+
+It gives `output` (Tq, Hq, Ev) and `logsumexp` (Tq, Hq).
 
 =============================== ==========================================================================
-Argument                        Meaning
+Paged                           Meaning
 =============================== ==========================================================================
 `query`                         (B, Hq, Sq, E), as in the contract
 `key_pool`, `value_pool`        (pages, page size, Hkv, E or Ev); in layouts with heads first
@@ -20,7 +32,7 @@ in layouts with a list:
 
 What must not be read is poisoned: with NaN and with large numbers, in turn, where what an excluded key holds has no
 effect; with large numbers alone where it may. Size of the pages, order in the pool and poison follow from shapes and
-attributes, and from how often the same was asked before; so they are the same on every machine.
+attributes, and from how often the same was requested before; so they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -32,8 +44,8 @@ import numpy as np
 from attnspec.contract.arrangement import Repacked
 from attnspec.families.attention.layouts.sequences import (
     OPERATION,
+    arranged_as_given,
     draw_of,
-    lying_as_given,
     sequences_of,
     wrong_outputs,
 )
@@ -45,6 +57,64 @@ if TYPE_CHECKING:
 
     from attnspec.contract.arrangement import Circumstances, Layout
     from attnspec.families.attention.layouts.sequences import Sequences
+    from attnspec.families.record import Arrays
+
+
+_REPACKED_TOKENS = ("query", "key", "value", "past_key", "past_value", "key_lengths", "query_lengths")
+_TOKENS_MADE_FROM = {
+    "query": ("query",),
+    "key": ("key", "past_key"),
+    "value": ("value", "past_value"),
+    "query_starts": ("query_lengths",),
+    "key_starts": ("key_lengths",),
+}
+
+
+def packed(
+    operation: str, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
+) -> Repacked | str | None:
+    """Put the sequences of a batch behind one another."""
+    if operation != OPERATION:
+        return None
+    sequences = sequences_of(inputs, attributes, circumstances, _REPACKED_TOKENS)
+    if isinstance(sequences, str):
+        return sequences
+    query, value = inputs["query"], inputs["value"]
+    batch, heads, queries, _ = query.shape
+    counted: NDArray[np.bool_] = np.less(np.arange(int(queries)), sequences.query_lengths[:, np.newaxis])
+
+    def restore(outputs: Arrays) -> Arrays | str:
+        problem = wrong_outputs(outputs, (int(np.count_nonzero(counted)), heads), value.shape[3])
+        if problem is not None:
+            return problem
+        restored: dict[str, NDArray[Any]] = {}
+        for name, rows in outputs.items():
+            padded = np.zeros((batch, queries, *rows.shape[1:]), dtype=rows.dtype)
+            padded[counted] = rows
+            restored[name] = padded.swapaxes(1, 2)
+        return restored
+
+    by_token = {
+        "query": np.ascontiguousarray(query.swapaxes(1, 2)[counted]),
+        "key": _behind_one_another(sequences.keys, inputs["key"]),
+        "value": _behind_one_another(sequences.values, value),
+        "query_starts": _starts(sequences.query_lengths),
+        "key_starts": _starts(sequences.key_lengths),
+    }
+    others = {name: array for name, array in inputs.items() if name not in _REPACKED_TOKENS}
+    laid_out = arranged_as_given(by_token, _TOKENS_MADE_FROM, inputs, swapped=(0, 1))
+    return Repacked({**laid_out, **others}, sequences.attributes, restore)
+
+
+def _behind_one_another(sequences: Sequence[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
+    """Return (T, H, E) from each sequence's (H, L, E)."""
+    none = np.zeros((0, like.shape[1], like.shape[3]), dtype=like.dtype)
+    return np.concatenate([none, *(sequence.swapaxes(0, 1) for sequence in sequences)])
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+
 
 _REPACKED = ("key", "value", "past_key", "past_value", "key_lengths")
 
@@ -108,7 +178,7 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
     """
 
     def arrange(
-        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], circumstances: Circumstances
+        operation: str, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
     ) -> Repacked | str | None:
         if operation != OPERATION:
             return None
@@ -120,26 +190,23 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
         if heads_first:
             pools = {name: np.ascontiguousarray(pool.swapaxes(1, 2)) for name, pool in pools.items()}
         if by_list:
-            places = _as_list(in_pages, sequences.key_lengths)
+            tables = _as_list(in_pages, sequences.key_lengths)
         else:
-            places = _as_table(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
+            tables = _as_table(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
         query, value = inputs["query"], inputs["value"]
 
-        def restore(outputs: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]] | str:
+        def restore(outputs: Arrays) -> Arrays | str:
             return wrong_outputs(outputs, query.shape[:3], value.shape[3]) or outputs
 
         others = {name: array for name, array in inputs.items() if name not in (*_REPACKED, "query")}
-        laid_out = lying_as_given({**pools, **places}, _MADE_FROM, inputs, swapped=(1, 2))
+        laid_out = arranged_as_given({**pools, **tables}, _MADE_FROM, inputs, swapped=(1, 2))
         return Repacked({"query": query, **laid_out, **others}, sequences.attributes, restore)
 
     return arrange
 
 
 def _in_pages(
-    sequences: Sequences,
-    inputs: Mapping[str, NDArray[Any]],
-    attributes: Mapping[str, Any],
-    circumstances: Circumstances,
+    sequences: Sequences, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
 ) -> _Paged:
     draw, before = draw_of(inputs, attributes), circumstances.before
     said = circumstances.settings.get("page_size")
@@ -163,7 +230,7 @@ def _in_pages(
     return _Paged(pools[0], pools[1], pages, order[len(order) - _SPARE :], size)
 
 
-def _spare(inputs: Mapping[str, NDArray[Any]], draw: int, size: int) -> int:
+def _spare(inputs: Arrays, draw: int, size: int) -> int:
     """Count the pages that belong to nobody: few, or so many that numbers of slots no longer fit 16 bits."""
     numbers = sum(inputs[name].shape[1] * inputs[name].shape[3] for name in ("key", "value"))
     has_many = numbers <= _LITTLE_ROOM and draw % (_ONE_IN * len(PAGE_SIZES)) < len(PAGE_SIZES)
@@ -178,22 +245,24 @@ def _shared(pages: tuple[NDArray[np.int64], ...], sequences: Sequences, size: in
     """
     shared: list[NDArray[np.int64]] = []
     tokens = list(zip(sequences.keys, sequences.values, strict=True))
-    for own, held in zip(pages, tokens, strict=True):
-        earlier = [_pages_alike(held, other, size) for other in tokens[: len(shared)]]
+    for own, tokens_of_one in zip(pages, tokens, strict=True):
+        earlier = [_pages_alike(tokens_of_one, other, size) for other in tokens[: len(shared)]]
         most = max(earlier, default=0)
         prefix = shared[earlier.index(most)][:most] if most else own[:0]
         shared.append(np.concatenate([prefix, own[most:]]))
     return tuple(shared)
 
 
-def _pages_alike(held: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int) -> int:
+def _pages_alike(
+    tokens_of_one: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int
+) -> int:
     """Count the pages of one sequence, keys (H, L, E) and values (H, L, Ev), that it can have from an earlier one."""
-    length = min(held[0].shape[1], other[0].shape[1])
+    length = min(tokens_of_one[0].shape[1], other[0].shape[1])
     differ = np.zeros(length, dtype=np.bool_)
-    for one, another in zip(held, other, strict=True):
+    for one, another in zip(tokens_of_one, other, strict=True):
         differ |= np.any(one[:, :length] != another[:, :length], axis=(0, 2))
     alike = int(differ.argmax()) if differ.any() else length
-    is_a_beginning = alike == held[0].shape[1]
+    is_a_beginning = alike == tokens_of_one[0].shape[1]
     return -(-alike // size) if is_a_beginning else alike // size
 
 

@@ -1,4 +1,4 @@
-"""What evaluates an operation a row at a time, where all its rows would take too long."""
+"""What the oracle raises, and what evaluates an operation a row at a time, where all its rows would take too long."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+class OracleError(Exception):
+    """A number could not be certified at the highest precision that the oracle tries."""
 
 
 class RowByRow(Protocol):

@@ -1,16 +1,17 @@
-"""Attention over paged keys and values: they stand in pages, and the pages anywhere in a pool.
+"""Attention in the layouts of serving: packed tokens, and keys and values in the pages of a pool.
 
-The pages of each sequence are read in order, and its queries attend to what is read as if it were alone in a batch.
-Part of scaled dot-product attention, whose page is ``spec/operations/attention/scaled_dot_product_attention.md``.
+Packed, the tokens of all sequences stand behind one another; paged, the pages of a sequence stand anywhere. Each
+sequence is read in order and attended by itself, as if it were alone in a batch. Part of scaled dot-product attention,
+whose page is ``spec/operations/attention/scaled_dot_product_attention.md``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnspec_reference.attention.packed_attention import ServedAttention, alone, columns_of, each_sequence
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import result_dtype
 
@@ -20,6 +21,97 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from attnspec_reference.precision import Array, Integers
+
+
+class ServedAttention(NamedTuple):
+    """What attention gives in the layouts of serving.
+
+    Attributes
+    ----------
+    output
+        Weighted means of the values, in the layout of the queries.
+    logsumexp
+        Natural logarithm of the softmax denominator of each query.
+    """
+
+    output: Array
+    logsumexp: Array
+
+
+def packed_attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    query_starts: ArrayLike,
+    key_starts: ArrayLike,
+    *,
+    mask: ArrayLike | None = None,
+    **others: Any,
+) -> ServedAttention:
+    """Let the queries of each sequence attend to its own keys.
+
+    Parameters
+    ----------
+    query
+        Queries of all sequences (Tq, Hq, E).
+    key
+        Keys of all sequences (Tk, Hkv, E).
+    value
+        Values of all sequences (Tk, Hkv, Ev).
+    query_starts
+        Integers (B + 1,): where the queries of each sequence begin, and Tq at last.
+    key_starts
+        Integers (B + 1,): where the keys and values of each sequence begin, and Tk at last.
+    mask
+        A mask over heads and keys alone: (1, K), (Hq, 1, K) or (1, Hq, 1, K). A sequence has its first columns.
+    others
+        What else :func:`~.scaled_dot_product_attention` takes, each as it is there.
+
+    Returns
+    -------
+    attention
+        ``output`` (Tq, Hq, Ev) and ``logsumexp`` (Tq, Hq).
+
+    Raises
+    ------
+    ValueError
+        As scaled dot-product attention does.
+
+    Notes
+    -----
+    Clauses: those whose id begins with ``sdpa.packed.``.
+    """
+    query, key, value = np.asarray(query), np.asarray(key), np.asarray(value)
+    tokens, heads, _ = query.shape
+    output = np.zeros((tokens, heads, value.shape[2]), dtype=result_dtype(query))
+    logsumexp = np.zeros((tokens, heads), dtype=result_dtype(query))
+    for queries, keys in zip(each_sequence(query_starts), each_sequence(key_starts), strict=True):
+        attention = scaled_dot_product_attention(
+            alone(query[queries]),
+            alone(key[keys]),
+            alone(value[keys]),
+            mask=columns_of(mask, keys.stop - keys.start),
+            **others,
+        )
+        output[queries] = attention.output[0].swapaxes(0, 1)
+        logsumexp[queries] = attention.logsumexp[0].swapaxes(0, 1)
+    return ServedAttention(output, logsumexp)
+
+
+def each_sequence(starts: ArrayLike) -> list[slice]:
+    """Find which tokens each sequence has: from where it begins to where the next one does."""
+    positions = np.asarray(starts).tolist()
+    return [slice(start, end) for start, end in pairwise(positions)]
+
+
+def alone(tokens: Array) -> Array:
+    """Make the tokens of one sequence (T, H, E) a batch of one (1, H, T, E)."""
+    return tokens.swapaxes(0, 1)[np.newaxis]
+
+
+def columns_of(mask: ArrayLike | None, keys: int) -> Array | None:
+    """Give a sequence the columns of a mask that belong to its keys."""
+    return None if mask is None else np.asarray(mask)[..., :keys]
 
 
 def paged_attention(
@@ -45,7 +137,8 @@ def paged_attention(
     key_lengths
         Integers (B,): how many keys each sequence has.
     others
-        As for :func:`attend_to_pages`.
+        What else :func:`~.scaled_dot_product_attention` takes, each as it is there; `query_lengths` (B,) leaves zeros
+        for other queries than the first ones, and a mask is as in :func:`packed_attention`.
 
     Returns
     -------
@@ -94,16 +187,7 @@ def paged_attention_by_list(
     Returns
     -------
     attention
-        ``output`` (B, Hq, Sq, Ev) and ``logsumexp`` (B, Hq, Sq).
-
-    Raises
-    ------
-    ValueError
-        As scaled dot-product attention does.
-
-    Notes
-    -----
-    Clauses: those whose id begins with ``sdpa.paged.``.
+        As that of :func:`paged_attention`, which raises the same.
     """
     page_size = np.shape(key_pool)[1]
     pages = [np.asarray(page_indices)[part] for part in each_sequence(page_starts)]
@@ -135,27 +219,9 @@ def attend_to_pages(
     mask: ArrayLike | None = None,
     **others: Any,
 ) -> ServedAttention:
-    """Read the pages of each sequence in order, and let its queries attend to what they hold.
+    """Read the `pages` of each sequence in order, and let its first queries, `query_lengths` (B,), attend to its keys.
 
-    Parameters
-    ----------
-    query, key_pool, value_pool
-        As for :func:`paged_attention`.
-    pages
-        The pages of each sequence, in order.
-    key_lengths
-        How many keys each sequence has.
-    query_lengths
-        Integers (B,): how many queries of each batch entry count, the first ones; the others get zeros.
-    mask
-        A mask over heads and keys alone: (1, K), (Hq, 1, K) or (1, Hq, 1, K). A sequence has its first columns.
-    others
-        What else :func:`~.scaled_dot_product_attention` takes, each as it is there.
-
-    Returns
-    -------
-    attention
-        ``output`` (B, Hq, Sq, Ev) and ``logsumexp`` (B, Hq, Sq).
+    The other queries get zeros. A mask is one over heads and keys alone, of which a sequence has its first columns.
     """
     query, key_pool, value_pool = np.asarray(query), np.asarray(key_pool), np.asarray(value_pool)
     batch, heads, tokens, _ = query.shape
