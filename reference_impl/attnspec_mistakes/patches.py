@@ -135,6 +135,29 @@ def defaulting(
     return departed
 
 
+def restating(
+    function: Callable[..., Returned], **formulas: Callable[[Mapping[str, Any]], Any]
+) -> Callable[..., Returned]:
+    """Give arguments other values, stated or not, each a function of all that are given."""
+
+    @wraps(function)
+    def departed(**arguments: Any) -> Returned:
+        return function(**{**arguments, **{name: formula(arguments) for name, formula in formulas.items()}})
+
+    return departed
+
+
+def replacing(function: Callable[..., Any], **changes: Callable[[Any, Mapping[str, Any]], Any]) -> Callable[..., Any]:
+    """Compute rightly, and replace outputs, each by a function of all that are right and of the arguments."""
+
+    @wraps(function)
+    def departed(**arguments: Any) -> Any:
+        right = function(**arguments)
+        return right._replace(**{name: change(right, arguments) for name, change in changes.items()})
+
+    return departed
+
+
 def named_output(function: Callable[..., Array]) -> Computation:
     """Return the single array of an operation under its name, ``output``."""
 

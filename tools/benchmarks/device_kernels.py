@@ -52,7 +52,7 @@ its values. A kernel that declines says why. The judgements, with their seeds, a
 
 def judgements(device: str) -> Iterator[dict[str, Any]]:
     """Judge every kernel at every shape in every dtype, by what is known of PyTorch's."""
-    from attnspec_adapters.torch.attention.kernels import CONVENTIONS
+    from attnspec_adapters.torch.kernels import CONVENTIONS
 
     for shape, stated in SHAPES.items():
         for dtype in DTYPES:

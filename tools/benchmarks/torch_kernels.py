@@ -3,7 +3,7 @@
 They are not built in, because nobody could validate them where there is no GPU: there, they decline every case.
 """
 
-from attnspec_adapters.torch.attention.kernels import TorchKernel
+from attnspec_adapters.torch.kernels import TorchKernel
 
 
 class TorchEfficient(TorchKernel):

@@ -28,13 +28,14 @@ from attnspec_mistakes.patches import (
     ignoring_where,
     in_working_precision,
     patch,
+    replacing,
     through_float16,
 )
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
+from attnspec_reference.attention.single_head_attention import single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
 
@@ -71,23 +72,10 @@ def unprojecting(weight: Array) -> Array:
     return np.eye(weight.shape[0], dtype=weight.dtype)
 
 
-def weights_over_scores(**arguments: Any) -> SingleHeadAttention:
-    """Write the weights over the scores."""
-    attention = single_head_attention(**arguments)
-    return attention._replace(scores=attention.weights)
-
-
 def query_projection_for_keys(**arguments: Any) -> MultiHeadAttention:
     """Project the keys as if they were queries."""
     arguments["w_key"], arguments["b_key"] = arguments["w_query"], arguments.get("b_query")
     return multi_head_attention(**arguments)
-
-
-@in_working_precision
-def residual_added(**arguments: Any) -> MultiHeadAttention:
-    """Add the query to the output."""
-    attention = multi_head_attention(**arguments)
-    return attention._replace(output=attention.output + arguments["query"])
 
 
 def nothing_without_keys(**arguments: Any) -> MultiHeadAttention:
@@ -176,13 +164,6 @@ def heads_scaled_by_default(formula: Callable[[int, int], float]) -> Computation
     )
 
 
-@in_working_precision
-def averaged_weights(**arguments: Any) -> MultiHeadAttention:
-    """Average the weights over the heads."""
-    attention = multi_head_attention(**arguments)
-    return attention._replace(weights=np.mean(attention.weights, axis=1))
-
-
 def mask_scaled_too(query: Array, key: Array, value: Array, mask: Array | None, **attributes: Any) -> Attention:
     """Add the mask to the dot products of a head and scale the sum."""
     if mask is not None and mask.dtype != np.bool_:
@@ -197,7 +178,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "single_head.query_and_key_weights_swapped": exchanging(single_head_attention, ("w_query", "w_key")),
     "single_head.value_not_projected": altered(single_head_attention, w_value=unprojecting),
     "single_head.scores_transposed": patch(single_head_attention, score_every_key=transposed_scores),
-    "single_head.weights_overwrite_scores": weights_over_scores,
+    "single_head.weights_overwrite_scores": replacing(
+        single_head_attention, scores=lambda attention, _arguments: attention.weights
+    ),
     "single_head.scale_missing": scaled_by_default(lambda _width: 1.0, "w_query", 1),
     "single_head.scale_multiplied": scaled_by_default(math.sqrt, "w_query", 1),
     "single_head.scale_from_model_width": scaled_by_default(inverse_root, "x", 1),
@@ -243,7 +226,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "multi_head.output_projection_missing": altered(multi_head_attention, w_output=unprojecting),
     "multi_head.output_projection_transposed": altered(multi_head_attention, w_output=np.transpose),
-    "multi_head.residual_added": residual_added,
+    "multi_head.residual_added": in_working_precision(
+        replacing(multi_head_attention, output=lambda attention, arguments: attention.output + arguments["query"])
+    ),
     "multi_head.rank_not_checked": axes_added,
     "multi_head.remainder_dropped": leftover_features_dropped,
     "multi_head.checked_by_a_reshape": checked_by_a_reshape,
@@ -268,7 +253,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.no_maximum": with_heads(forward_softmax.WITHOUT_MAXIMUM),
     "multi_head.maximum_axis_lost": with_heads(forward_softmax.MAXIMUM_AXIS_LOST),
     "multi_head.normaliser_multiplied": with_heads(forward_softmax.NORMALISER_MULTIPLIED),
-    "multi_head.weights_averaged": averaged_weights,
+    "multi_head.weights_averaged": in_working_precision(
+        replacing(multi_head_attention, weights=lambda attention, _arguments: np.mean(attention.weights, axis=1))
+    ),
     "multi_head.three_axes_as_batch": altered(multi_head_attention, mask=forward_masks.one_for_each_batch_entry),
     "multi_head.mask_scaled_too": with_heads(mask_scaled_too),
     "multi_head.causal_skipped_with_mask": ignoring_where(

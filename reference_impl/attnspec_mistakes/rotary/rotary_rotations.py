@@ -71,25 +71,11 @@ def sine_from_cosine(phases: Array) -> tuple[Array, Array]:
     return cos, np.sqrt(np.maximum(1.0 - cos * cos, 0.0))
 
 
-def on_the_cosine_only(**arguments: Any) -> RotaryTables:
-    """Multiply one table of the two."""
-    given = rotary_tables(**arguments)
-    return RotaryTables(given.cos, rotary_tables(**{**arguments, "attention_factor": 1.0}).sin)
-
-
 def but_for_still_pairs(position_ids: Any, inverse_frequencies: Any, **attention_factor: float) -> RotaryTables:
     """Give pairs that do not turn ones and zeros."""
     cos, sin = rotary_tables(position_ids, inverse_frequencies, **attention_factor)
     still = np.asarray(inverse_frequencies) == 0
     return RotaryTables(np.where(still, np.ones_like(cos), cos), np.where(still, np.zeros_like(sin), sin))
-
-
-def in_the_phase(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
-    """Multiply the phases by the attention factor."""
-    return patch(
-        rotary_tables,
-        phases_of=lambda positions, frequencies: multiply(phases_of(positions, frequencies), attention_factor),
-    )(position_ids, inverse_frequencies)
 
 
 def changed(change: Callable[[Array], Array]) -> Callable[..., RotaryTables]:
@@ -275,12 +261,17 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "rotary_tables.sine_unsigned": patch(rotary_tables, cosine_and_sine=sine_from_cosine),
     "rotary_tables.attention_factor_ignored": ignoring(rotary_tables, "attention_factor"),
-    "rotary_tables.attention_factor_once_for_both": on_the_cosine_only,
+    "rotary_tables.attention_factor_once_for_both": lambda **arguments: RotaryTables(
+        rotary_tables(**arguments).cos, rotary_tables(**{**arguments, "attention_factor": 1.0}).sin
+    ),
     "rotary_tables.attention_factor_squared": altered(
         rotary_tables, attention_factor=lambda attention_factor: attention_factor * attention_factor
     ),
     "rotary_tables.still_pairs_not_stretched": but_for_still_pairs,
-    "rotary_tables.attention_factor_in_phase": in_the_phase,
+    "rotary_tables.attention_factor_in_phase": lambda position_ids, inverse_frequencies, *, attention_factor=1.0: patch(
+        rotary_tables,
+        phases_of=lambda positions, frequencies: multiply(phases_of(positions, frequencies), attention_factor),
+    )(position_ids, inverse_frequencies),
     "rotary_tables.of_every_feature": changed(lambda table: np.concatenate([table, table], axis=-1)),
     "rotary_tables.tokens_before_batch": changed(lambda table: np.swapaxes(table, 0, 1)),
     "rotary_tables.counted_between_the_ends": at(counted_between),

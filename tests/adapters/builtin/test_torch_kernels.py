@@ -9,7 +9,7 @@ from attnspec.contract.implementation import Outputs, Request
 from attnspec.targets import load
 
 torch = pytest.importorskip("torch")
-kernels = importlib.import_module("attnspec_adapters.torch.attention.kernels")
+kernels = importlib.import_module("attnspec_adapters.torch.kernels")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 ATTENTION = "scaled_dot_product_attention"

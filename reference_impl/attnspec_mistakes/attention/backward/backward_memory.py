@@ -18,7 +18,7 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import altered, by_name, in_single_precision, through_float16
+from attnspec_mistakes.patches import altered, by_name, in_single_precision, on_calls, through_float16
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores
 from attnspec_reference.attention.attention_softmax import largest_logit
@@ -154,13 +154,6 @@ def smallest_logit(logits: Array) -> Array:
     return np.where(least == np.inf, -np.inf, least)
 
 
-def largest_before_scale(**arguments: Any) -> AttentionGradients:
-    """Subtract the largest product times the scale, which a scale below 0 makes the smallest score."""
-    if (arguments.get("scale") or 0) >= 0:
-        return scaled_dot_product_attention_backward(**arguments)
-    return replaying(largest_logit=smallest_logit)(**arguments)
-
-
 def largest_before(step: str, inner: Callable[..., Array]) -> Backward:
     """Make a backward pass that subtracts the largest of what goes into a step, not of what comes out at the end."""
 
@@ -289,7 +282,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.gradients_in_float64": in_dtype(np.float64, "grad_query", "grad_key", "grad_value"),
     "sdpa_backward.computed_in_float32": in_single_precision(scaled_dot_product_attention_backward),
     "sdpa_backward.summed_in_half_precision": summed_in_half,
-    "sdpa_backward.largest_before_scale": largest_before_scale,
+    "sdpa_backward.largest_before_scale": on_calls(
+        scaled_dot_product_attention_backward,
+        lambda arguments: (arguments.get("scale") or 0) < 0,
+        replaying(largest_logit=smallest_logit),
+    ),
     "sdpa_backward.largest_before_cap": largest_before("cap_scores", cap_scores),
     "sdpa_backward.largest_before_bias": largest_before("add_distance_bias", add_distance_bias),
     "sdpa_backward.weights_stored_in_half_precision": in_half(

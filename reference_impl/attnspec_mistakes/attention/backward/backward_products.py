@@ -14,6 +14,7 @@ from attnspec_mistakes.attention.forward.attention_departures import (
     repeating,
     replaying,
 )
+from attnspec_mistakes.patches import restating
 from attnspec_reference.attention.attention_gradients import sum_for_keys
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias
@@ -170,12 +171,6 @@ def of_mean_loss(gradient: Array, _arguments: Mapping[str, Any]) -> Array:
     return gradient / max(gradient.shape[0], 1)
 
 
-def of_sum_of_output(**arguments: Any) -> AttentionGradients:
-    """Take the gradient of a loss that is the sum of the output."""
-    arguments["grad_output"] = np.ones_like(arguments["grad_output"])
-    return scaled_dot_product_attention_backward(**arguments)
-
-
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.boolean_mask_ignored": of_masks(is_boolean, lambda _: None),
     "sdpa_backward.boolean_mask_inverted": of_masks(is_boolean, np.logical_not),
@@ -220,7 +215,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.queries_and_keys_exchanged": exchanging("grad_query", "grad_key"),
     "sdpa_backward.scores_not_transposed": backward_with(sum_for_keys=with_transposed),
     "sdpa_backward.values_shared_evenly": even_values,
-    "sdpa_backward.gradient_taken_as_ones": of_sum_of_output,
+    "sdpa_backward.gradient_taken_as_ones": restating(
+        scaled_dot_product_attention_backward, grad_output=lambda arguments: np.ones_like(arguments["grad_output"])
+    ),
     "sdpa_backward.value_features_cut": of_key_width,
     "sdpa_backward.last_value_feature_dropped": backward_with(
         score_every_key=lambda grad_output, value: narrow(grad_output, value, max(value.shape[-1] // 2 * 2, 1))

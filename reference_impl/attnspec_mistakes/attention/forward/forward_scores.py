@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
-from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision
+from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision, replacing
 from attnspec_reference.attention.phases import scale_scores
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 
@@ -40,13 +40,6 @@ def divided_by_scale(raw_scores: Array, scale: float) -> Array:
     """Divide by the scale."""
     with np.errstate(all="ignore"):
         return raw_scores / scale
-
-
-def divided_if_stated(**arguments: Any) -> Any:
-    """Divide by a scale that is stated; the default one is right."""
-    stated = arguments.get("scale") is not None
-    scale = divided_by_scale if stated else scale_scores
-    return attention_with(scale_scores=scale)(**arguments)
 
 
 def transposed_scores(query: Array, key: Array) -> Array:
@@ -102,12 +95,6 @@ def pairs_of_features(query: Array, key: Array) -> Array:
     return query[..., :width] @ np.swapaxes(key[..., :width], -1, -2)
 
 
-def tokens_before_heads(**arguments: Any) -> Attention:
-    """Return (B, Sq, Hq, Ev)."""
-    attention = scaled_dot_product_attention(**arguments)
-    return attention._replace(output=np.swapaxes(attention.output, 1, 2))
-
-
 def as_wide_as_queries(**arguments: Any) -> Attention:
     """Return as many features as a query has."""
     attention = scaled_dot_product_attention(**arguments)
@@ -142,7 +129,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.scale_from_number_of_keys": scaled_by_default(inverse_root, "key", 2),
     "sdpa.stated_scale_ignored": ignoring(scaled_dot_product_attention, "scale"),
     "sdpa.zero_scale_as_default": attention_given(scale=lambda scale: scale or None),
-    "sdpa.stated_scale_divided": divided_if_stated,
+    "sdpa.stated_scale_divided": lambda **arguments: attention_with(
+        scale_scores=(divided_by_scale if (arguments.get("scale") is not None) else scale_scores)
+    )(**arguments),
     "sdpa.heads_tiled": attention_with(repeat_heads=tiled_heads),
     "sdpa.first_head_for_all": attention_with(repeat_heads=first_head_for_all),
     "sdpa.negative_scale_made_positive": attention_given(scale=abs),
@@ -155,7 +144,9 @@ FUNCTIONS: Mapping[str, Making] = {
         score_every_key=lambda query, key: query @ key.reshape(*key.shape[:2], key.shape[3], key.shape[2])
     ),
     "sdpa.odd_feature_dropped": attention_with(score_every_key=pairs_of_features),
-    "sdpa.output_tokens_before_heads": tokens_before_heads,
+    "sdpa.output_tokens_before_heads": replacing(
+        scaled_dot_product_attention, output=lambda attention, _arguments: np.swapaxes(attention.output, 1, 2)
+    ),
     "sdpa.output_as_wide_as_queries": as_wide_as_queries,
     "sdpa.keys_averaged": keys_averaged,
     "sdpa.attends_across_heads": across_heads,

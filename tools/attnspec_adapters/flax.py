@@ -1,4 +1,4 @@
-"""Attention in Flax NNX on a CPU, compiled by ``jax.jit``.
+"""The built-in adapter `flax`: attention in Flax NNX on a CPU, compiled by ``jax.jit``.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -31,34 +31,28 @@ with JAX 0.10 on a CPU, and the tests run it again.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attnspec.base.errors import Unsupported
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
+from attnspec_adapters.composing import biases_of, composed, matrices_of, refuse_scale, taking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+    from types import SimpleNamespace
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "multi_head_attention", "scaled_dot_product_attention", "single_head_attention"]
+__all__ = ["adapter"]
 
+flax = import_library("flax", adapter="flax")
 jax = import_library("jax", adapter="flax")
 nnx = import_library("flax.nnx", adapter="flax")
-
-conventions: Mapping[str, str] = {
-    "input_checks": "lenient",
-    # A mask puts the lowest number where a score was; a bias of -inf is added.
-    "fully_masked_row": "uniform",
-    "fully_masked_row@float_mask": "nan",
-    "fully_masked_row@alibi_slopes": "nan",
-    "masked_nonfinite": "propagates",
-}
 
 
 def _attend(
@@ -75,77 +69,47 @@ def _attend(
     return {"output": output.swapaxes(-3, -2), "weights": weights}
 
 
-scaled_dot_product_attention = plain_attention(_attend, grouped_heads=True)
-
-
-def single_head_attention(
-    x: NDArray[Any],
-    w_query: NDArray[Any],
-    w_key: NDArray[Any],
-    w_value: NDArray[Any],
-    *,
-    w_output: NDArray[Any] | None = None,
-    scale: float | None = None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+@taking("w_output scale")
+def single_head_attention(given: SimpleNamespace) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run ``flax.nnx.MultiHeadAttention`` with one head on (S, D) and return `output` and `weights`.
 
     `Unsupported` for values of another width than the keys, and for another `scale` than the default.
     """
-    if w_value.shape[1] != w_key.shape[1]:
+    if given.w_value.shape[1] != given.w_key.shape[1]:
         raise Unsupported("Flax's MultiHeadAttention has values as wide as the keys")
-    w_output = np.eye(w_value.shape[1], dtype=x.dtype) if w_output is None else w_output
-    matrices = (w_query, w_key, w_value, w_output)
-    output, weights = _run_layer((x, x, x), matrices, (None,) * 4, 1, scale)
+    output, weights = _run_layer(given, (given.x,) * 3, 1)
     return output, weights[0]
 
 
-def multi_head_attention(
-    query: NDArray[Any],
-    key: NDArray[Any],
-    value: NDArray[Any],
-    *,
-    w_query: NDArray[Any],
-    w_key: NDArray[Any],
-    w_value: NDArray[Any],
-    w_output: NDArray[Any],
-    num_heads: int,
-    b_query: NDArray[Any] | None = None,
-    b_key: NDArray[Any] | None = None,
-    b_value: NDArray[Any] | None = None,
-    b_output: NDArray[Any] | None = None,
-    mask: NDArray[Any] | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+@taking("b_query b_key b_value b_output mask is_causal scale")
+def multi_head_attention(given: SimpleNamespace) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run ``flax.nnx.MultiHeadAttention`` on (B, S, D) and return `output` and the `weights` of each head.
 
     `Unsupported` for a mask of numbers, and for another `scale` than the default.
     """
+    mask, query = given.mask, given.query
     if mask is not None:
         if mask.dtype != np.bool_:
             raise Unsupported("Flax's MultiHeadAttention reads every mask as truth values")
         # Beside `is_causal` it takes whole masks alone.
-        mask = np.broadcast_to(mask, (query.shape[0], num_heads, query.shape[1], key.shape[1]))
-    matrices, biases = (w_query, w_key, w_value, w_output), (b_query, b_key, b_value, b_output)
-    return _run_layer((query, key, value), matrices, biases, num_heads, scale, mask, is_causal=is_causal)
+        mask = np.broadcast_to(mask, (query.shape[0], given.num_heads, query.shape[1], given.key.shape[1]))
+    tokens = (query, given.key, given.value)
+    return _run_layer(given, tokens, given.num_heads, mask, is_causal=given.is_causal)
 
 
 def _run_layer(
+    given: SimpleNamespace,
     tokens: tuple[NDArray[Any], ...],
-    matrices: tuple[NDArray[Any], ...],
-    biases: tuple[NDArray[Any] | None, ...],
     num_heads: int,
-    scale: float | None,
     mask: NDArray[Any] | None = None,
     *,
     is_causal: bool = False,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    width = matrices[0].shape[1] // num_heads
-    if scale is not None and not math.isclose(scale, 1 / math.sqrt(width), rel_tol=1e-15):
-        raise Unsupported("Flax's MultiHeadAttention has no scale but 1/sqrt(E)")
+    matrices = matrices_of(given)
+    refuse_scale(given.scale, matrices[0].shape[1] // num_heads, "Flax's MultiHeadAttention")
     filled = tuple(
         np.zeros(matrix.shape[1], matrix.dtype) if bias is None else bias
-        for matrix, bias in zip(matrices, biases, strict=True)
+        for matrix, bias in zip(matrices, biases_of(given), strict=True)
     )
     return _run(_multi_head_attention, tokens, matrices, filled, mask, num_heads=num_heads, is_causal=is_causal)
 
@@ -197,3 +161,21 @@ def _run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return jax.jit(function, static_argnames=("is_causal", "num_heads"))
+
+
+adapter = composed(
+    "flax",
+    str(flax.__version__),
+    plain_attention(_attend, grouped_heads=True),
+    single_head_attention,
+    multi_head_attention,
+    dtypes=FLOAT_DTYPES,
+    conventions={
+        "input_checks": "lenient",
+        # A mask puts the lowest number where a score was; a bias of -inf is added.
+        "fully_masked_row": "uniform",
+        "fully_masked_row@float_mask": "nan",
+        "fully_masked_row@alibi_slopes": "nan",
+        "masked_nonfinite": "propagates",
+    },
+)

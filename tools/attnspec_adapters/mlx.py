@@ -1,4 +1,4 @@
-"""Attention in MLX on a CPU.
+"""The built-in adapter `mlx`: attention in MLX on a CPU.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -30,28 +30,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.contract.dtypes import numpy_dtype
+from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
+from attnspec_adapters.composing import composed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
+__all__ = ["adapter"]
 
 mx = import_library("mlx.core", adapter="mlx")
-
-conventions: Mapping[str, str] = {
-    "accumulation": "float32",
-    "softmax.fully_masked_row": "nan",
-    "scaled_dot_product_attention.fully_masked_row": "uniform",
-    "scaled_dot_product_attention.fully_masked_row@float_mask": "nan",
-    "scaled_dot_product_attention.fully_masked_row@alibi_slopes": "nan",
-    "scaled_dot_product_attention.masked_nonfinite": "propagates",
-}
-without = ("empty_heads",)
 
 
 def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
@@ -60,7 +49,7 @@ def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
         return _array(mx.softmax(_tensor(x), axis=axis))
 
 
-def attend(
+def _attend(
     query: NDArray[Any],
     key: NDArray[Any],
     value: NDArray[Any],
@@ -99,4 +88,19 @@ def _array(tensor: Any) -> NDArray[Any]:
     return np.array(tensor)
 
 
-scaled_dot_product_attention = plain_attention(attend, grouped_heads=True, causal_alignment="bottom_right")
+adapter = composed(
+    "mlx",
+    str(mx.__version__),
+    softmax,
+    plain_attention(_attend, grouped_heads=True, causal_alignment="bottom_right"),
+    dtypes=FLOAT_DTYPES,
+    conventions={
+        "accumulation": "float32",
+        "softmax.fully_masked_row": "nan",
+        "scaled_dot_product_attention.fully_masked_row": "uniform",
+        "scaled_dot_product_attention.fully_masked_row@float_mask": "nan",
+        "scaled_dot_product_attention.fully_masked_row@alibi_slopes": "nan",
+        "scaled_dot_product_attention.masked_nonfinite": "propagates",
+    },
+    without=("empty_heads",),
+)

@@ -1,4 +1,4 @@
-"""Attention in tinygrad, on its device PYTHON unless ``DEV`` says otherwise.
+"""The built-in adapter `tinygrad`: attention in tinygrad, on its device PYTHON unless ``DEV`` says otherwise.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,37 +38,31 @@ from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
+from attnspec_adapters.composing import composed, softmax_along
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
+__all__ = ["adapter"]
 
 tinygrad = import_library("tinygrad", adapter="tinygrad")
 helpers = import_library("tinygrad.helpers", adapter="tinygrad")
 
-conventions: Mapping[str, str] = {
-    "input_checks": "lenient",
-    "softmax.fully_masked_row": "nan",
-    "scaled_dot_product_attention.fully_masked_row": "nan",
-    "scaled_dot_product_attention.masked_nonfinite": "propagates",
-}
 
 _MOST_INTERPRETED = 1024
 """Scores that take it about half a second on a processor of 2024."""
 
 
-def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
-    """Run ``Tensor.softmax`` along `axis`, or over the whole array where `axis` is None."""
-    fed = x.reshape(-1) if axis is None else x
+@softmax_along
+def softmax(x: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Run ``Tensor.softmax``."""
     with _device(x.size):
-        return _array(_tensor(fed).softmax(0 if axis is None else axis)).reshape(x.shape)
+        return _array(_tensor(x).softmax(axis))
 
 
-def attend(
+def _attend(
     query: NDArray[Any],
     key: NDArray[Any],
     value: NDArray[Any],
@@ -109,4 +104,16 @@ def _array(tensor: Any) -> NDArray[Any]:
     return tensor.numpy()
 
 
-scaled_dot_product_attention = plain_attention(attend, grouped_heads=True)
+adapter = composed(
+    "tinygrad",
+    version("tinygrad"),
+    softmax,
+    plain_attention(_attend, grouped_heads=True),
+    dtypes=("float64", "float32", "bfloat16"),
+    conventions={
+        "input_checks": "lenient",
+        "softmax.fully_masked_row": "nan",
+        "scaled_dot_product_attention.fully_masked_row": "nan",
+        "scaled_dot_product_attention.masked_nonfinite": "propagates",
+    },
+)

@@ -1,4 +1,4 @@
-"""Attention in PaddlePaddle on a CPU.
+"""The built-in adapter `paddle`: attention in PaddlePaddle on a CPU.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -28,33 +28,23 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
+from attnspec_adapters.composing import composed, softmax_along
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
+__all__ = ["adapter"]
 
 paddle = import_library("paddle", adapter="paddle")
 
-conventions: Mapping[str, str] = {
-    "input_checks": "lenient",
-    "softmax.fully_masked_row": "nan",
-    "scaled_dot_product_attention.fully_masked_row": "nan",
-    "scaled_dot_product_attention.masked_nonfinite": "propagates",
-}
+
+@softmax_along
+def softmax(x: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Run ``paddle.nn.functional.softmax``."""
+    return paddle.nn.functional.softmax(_tensor(x), axis=axis).numpy()
 
 
-def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
-    """Run ``paddle.nn.functional.softmax`` along `axis`, or over the whole array where `axis` is None."""
-    tensor = _tensor(x)
-    if axis is None:
-        return paddle.nn.functional.softmax(tensor.flatten(), axis=0).reshape(tensor.shape).numpy()
-    return paddle.nn.functional.softmax(tensor, axis=axis).numpy()
-
-
-def attend(
+def _attend(
     query: NDArray[Any],
     key: NDArray[Any],
     value: NDArray[Any],
@@ -77,4 +67,16 @@ def _tensor(array: NDArray[Any]) -> Any:
     return paddle.to_tensor(array, place=paddle.CPUPlace())
 
 
-scaled_dot_product_attention = plain_attention(attend, grouped_heads=True)
+adapter = composed(
+    "paddle",
+    str(paddle.__version__),
+    softmax,
+    plain_attention(_attend, grouped_heads=True),
+    dtypes=("float64", "float32"),
+    conventions={
+        "input_checks": "lenient",
+        "softmax.fully_masked_row": "nan",
+        "scaled_dot_product_attention.fully_masked_row": "nan",
+        "scaled_dot_product_attention.masked_nonfinite": "propagates",
+    },
+)

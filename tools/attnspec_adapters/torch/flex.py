@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
-from attnspec_adapters.torch.attention.kernels import CONVENTIONS
-from attnspec_adapters.torch_tensors import find_device, heads_differ, to_array, to_tensor, torch
+from attnspec.tensors.of_torch import find_device, to_array, to_tensor, torch
+from attnspec_adapters.composing import taking
+from attnspec_adapters.torch.kernels import CONVENTIONS, heads_differ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping
+    from types import SimpleNamespace
 
     from numpy.typing import NDArray
 
@@ -31,87 +33,60 @@ class TorchFlex:
     def __init__(self, device: str = "cpu") -> None:
         self._device = find_device(device)
 
-    def scaled_dot_product_attention(
-        self,
-        query: NDArray[Any],
-        key: NDArray[Any],
-        value: NDArray[Any],
-        *,
-        mask: NDArray[Any] | None = None,
-        past_key: NDArray[Any] | None = None,
-        past_value: NDArray[Any] | None = None,
-        key_lengths: NDArray[Any] | None = None,
-        query_lengths: NDArray[Any] | None = None,
-        sinks: NDArray[Any] | None = None,
-        alibi_slopes: NDArray[Any] | None = None,
-        is_causal: bool = False,
-        causal_alignment: str = "top_left",
-        scale: float | None = None,
-        softcap: float | None = None,
-        window: Sequence[int | None] | None = None,
-    ) -> dict[str, NDArray[Any]]:
+    @taking(
+        "mask past_key past_value key_lengths query_lengths sinks alibi_slopes "
+        "is_causal causal_alignment scale softcap window"
+    )
+    def scaled_dot_product_attention(self, given: SimpleNamespace) -> dict[str, NDArray[Any]]:
         """Run FlexAttention on (B, H, S, E); return `output`, `logsumexp` and, with a past, what is present.
 
         `Unsupported` for sinks without keys.
         """
         with torch.inference_mode(), _run_without_compiling():
-            queries, keys, values = (to_tensor(array, self._device) for array in (query, key, value))
+            queries, keys, values = map(self._tensor, (given.query, given.key, given.value))
+            mask, slopes, lengths = map(self._tensor, (given.mask, given.alibi_slopes, given.key_lengths))
             present: dict[str, Any] = {}
-            if past_key is not None and past_value is not None:
-                keys = torch.cat([to_tensor(past_key, self._device), keys], dim=2)
-                values = torch.cat([to_tensor(past_value, self._device), values], dim=2)
+            if given.past_key is not None and given.past_value is not None:
+                keys = torch.cat([self._tensor(given.past_key), keys], dim=2)
+                values = torch.cat([self._tensor(given.past_value), values], dim=2)
                 present = {"present_key": keys, "present_value": values}
-            if sinks is not None and 0 in (queries.numel(), keys.shape[-2]):
+            if given.sinks is not None and 0 in (queries.numel(), keys.shape[-2]):
                 raise Unsupported("FlexAttention gives no logsumexp of nothing, and sinks come after it")
-            tables = (mask, alibi_slopes, key_lengths, query_lengths, window)
+            tables = (mask, slopes, lengths, given.query_lengths, given.window)
             if queries.numel() == 0 and any(table is not None for table in tables):
                 raise Unsupported("FlexAttention asks what a mask or a bias says of the first query, and there is none")
-            shape = (*queries.shape[:3], keys.shape[-2]) if query.ndim == key.ndim == 4 else ()
-            places = _Places(
-                offsets=self._offsets(query, keys, past_key, key_lengths, query_lengths, causal_alignment),
-                key_lengths=None if key_lengths is None else to_tensor(key_lengths, self._device),
-                window=(None, None) if window is None else (window[0], window[1]),
-                is_causal=is_causal,
-            )
-            attended = None if mask is None else torch.broadcast_to(to_tensor(mask, self._device), shape)
+            shape = (*queries.shape[:3], keys.shape[-2]) if given.query.ndim == given.key.ndim == 4 else ()
+            window = (None, None) if given.window is None else (given.window[0], given.window[1])
+            places = _Places(self._offsets(given, keys), lengths, window, given.is_causal)
+            attended = None if mask is None else torch.broadcast_to(mask, shape)
             added = attended is not None and attended.dtype != torch.bool
             output, further = flex.flex_attention(
                 queries,
                 keys,
                 values,
-                score_mod=_score_mod(
-                    softcap,
-                    None if alibi_slopes is None else to_tensor(alibi_slopes, self._device),
-                    places,
-                    attended if added else None,
-                ),
+                score_mod=_score_mod(given.softcap, slopes, places, attended if added else None),
                 block_mask=_block_mask(places, None if added else attended, shape, self._device),
-                scale=scale,
-                enable_gqa=heads_differ(query, key),
+                scale=given.scale,
+                enable_gqa=heads_differ(given.query, given.key),
                 return_aux=flex.AuxRequest(lse=True),
             )
             logsumexp = further.lse
-            if sinks is not None:
-                output, logsumexp = _with_sinks(output, logsumexp, to_tensor(sinks, self._device))
+            if given.sinks is not None:
+                output, logsumexp = _with_sinks(output, logsumexp, self._tensor(given.sinks))
             returned = {"output": output, "logsumexp": logsumexp, **present}
             # Of empty tensors there is no logsumexp.
             return {name: to_array(tensor) for name, tensor in returned.items() if tensor is not None}
 
-    def _offsets(
-        self,
-        query: NDArray[Any],
-        keys: Any,
-        past_key: NDArray[Any] | None,
-        key_lengths: NDArray[Any] | None,
-        query_lengths: NDArray[Any] | None,
-        alignment: str,
-    ) -> Any:
+    def _tensor(self, array: NDArray[Any] | None) -> Any:
+        return None if array is None else to_tensor(array, self._device)
+
+    def _offsets(self, given: SimpleNamespace, keys: Any) -> Any:
         """Return how far the first query stands behind the first key: a number, or (B,) where lengths are given."""
-        if alignment == "top_left":
-            return 0 if past_key is None else past_key.shape[2]
-        last_key: Any = keys.shape[-2] if key_lengths is None else key_lengths
-        offsets: Any = last_key - (query.shape[-2] if query_lengths is None else query_lengths)
-        return offsets if isinstance(offsets, int) else to_tensor(offsets, self._device)
+        if given.causal_alignment == "top_left":
+            return 0 if given.past_key is None else given.past_key.shape[2]
+        last_key: Any = keys.shape[-2] if given.key_lengths is None else given.key_lengths
+        offsets: Any = last_key - (given.query.shape[-2] if given.query_lengths is None else given.query_lengths)
+        return offsets if isinstance(offsets, int) else self._tensor(offsets)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Attention in the reference evaluator of the ONNX package, which computes with NumPy.
+"""The built-in adapter `onnx`: the reference evaluator of the ONNX package, which computes with NumPy.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -10,6 +10,8 @@ Operation                       Mapped to
 ... `window`                    ``left_window_size``, ``right_window_size``
 ... `scores`, `logits`,         ``qk_matmul_output`` in the modes 0, 2 and 3, a run each
 `weights`
+`apply_rotary`                  ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
+                                entry instead of positions
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -29,69 +31,58 @@ by running ONNX 1.23, and the tests run it again.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnspec_adapters.onnx.evaluating import run_model
-from attnspec_adapters.onnx_models.attention import run_attention, serialized_softmax
+from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.tensors.libraries import import_library
+from attnspec_adapters.composing import composed, taking
+from attnspec_adapters.onnx_models import rotary_by, run_attention, softmax_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import SimpleNamespace
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
+__all__ = ["adapter"]
+
+onnx = import_library("onnx", adapter="onnx")
+reference = import_library("onnx.reference", adapter="onnx")
 
 
-conventions: Mapping[str, str] = {
-    "input_checks": "lenient",
-    "softmax.fully_masked_row": "nan",
-    "scaled_dot_product_attention.masked_nonfinite": "propagates",
-    "scaled_dot_product_attention.no_keys": "refuse",
-}
+def _run_model(model: bytes, inputs: Mapping[str, NDArray[Any]]) -> Sequence[NDArray[Any]]:
+    """Return the outputs of a serialized model, in its order."""
+    return _evaluator(model).run(None, dict(inputs))
 
 
-def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
-    """Run ``Softmax`` along `axis`, or over the whole array where `axis` is None."""
-    fed = x.reshape(-1) if axis is None else x
-    model = serialized_softmax(x.dtype.name, 0 if axis is None else axis)
-    return run_model(model, {"x": fed})[0].reshape(x.shape)
+@cache
+def _evaluator(model: bytes) -> Any:
+    return reference.ReferenceEvaluator(model)
 
 
-def scaled_dot_product_attention(
-    query: NDArray[Any],
-    key: NDArray[Any],
-    value: NDArray[Any],
-    *,
-    mask: NDArray[Any] | None = None,
-    past_key: NDArray[Any] | None = None,
-    past_value: NDArray[Any] | None = None,
-    key_lengths: NDArray[Any] | None = None,
-    is_causal: bool = False,
-    causal_alignment: str = "top_left",
-    scale: float | None = None,
-    softcap: float | None = None,
-    window: Sequence[int | None] | None = None,
-) -> dict[str, NDArray[Any]]:
+@taking("mask past_key past_value key_lengths is_causal causal_alignment scale softcap window")
+def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
     """Run ``Attention`` on (B, H, S, E) and return `output`, the steps and, with a past, what is present.
 
     `Unsupported` for what the operator cannot express.
     """
-    given = {
-        "query": query,
-        "key": key,
-        "value": value,
-        "mask": mask,
-        "past_key": past_key,
-        "past_value": past_value,
-        "key_lengths": key_lengths,
-    }
-    return run_attention(
-        run_model,
-        given,
-        is_causal=is_causal,
-        causal_alignment=causal_alignment,
-        scale=scale,
-        softcap=softcap,
-        window=window,
-        steps=("weights", "logits", "scores"),
-    )
+    return run_attention(_run_model, given, ("weights", "logits", "scores"))
+
+
+adapter = composed(
+    "onnx reference evaluator",
+    str(onnx.__version__),
+    softmax_by(_run_model),
+    scaled_dot_product_attention,
+    rotary_by(_run_model),
+    dtypes=FLOAT_DTYPES,
+    conventions={
+        "input_checks": "lenient",
+        "softmax.fully_masked_row": "nan",
+        "scaled_dot_product_attention.masked_nonfinite": "propagates",
+        "scaled_dot_product_attention.no_keys": "refuse",
+        "apply_rotary.input_checks": "lenient",
+        "apply_rotary.half_precision_overflow": "open",
+    },
+)

@@ -1,4 +1,4 @@
-"""Rotary positions in Hugging Face Transformers, as its models call them.
+"""Rotary positions in Hugging Face Transformers, as its models call them: part of the adapter `transformers`.
 
 ====================== ==============================================================================
 Operation              Mapped to
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["apply_rotary", "conventions", "rotary_frequencies", "rotary_tables"]
+__all__ = ["CONVENTIONS", "apply_rotary", "modeling_of", "rotary_frequencies", "rotary_tables"]
 
 torch = import_library("torch", adapter="transformers")
 import_library("transformers", adapter="transformers")
-tensors = import_library("attnspec_adapters.torch_tensors", adapter="transformers")
+tensors = import_library("attnspec.tensors.of_torch", adapter="transformers")
 
-conventions: Mapping[str, str] = {
+CONVENTIONS: Mapping[str, str] = {
     "input_checks": "lenient",
     "apply_rotary.half_precision_overflow": "open",
     "rotary_frequencies.accumulation": "float32",
@@ -90,7 +90,7 @@ def rotary_frequencies(
     stated = {_NAMES.get(name, name): value for name, value in parameters.items()}
     configuration = _Configuration(width, {"rope_theta": theta, **stated}, parameters.get("original_length"))
     if scaling == "none":
-        frequencies, factor = _llama().LlamaRotaryEmbedding.compute_default_rope_parameters(configuration)
+        frequencies, factor = modeling_of("llama").LlamaRotaryEmbedding.compute_default_rope_parameters(configuration)
     else:
         utilities = import_library("transformers.modeling_rope_utils", adapter="transformers")
         compute = utilities.ROPE_INIT_FUNCTIONS[scaling]
@@ -115,20 +115,20 @@ def apply_rotary(x: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any], *, pairi
     models = {"half": "gpt_neox", "interleaved": "glm"}
     if pairing not in models:
         raise ValueError(f"no model of Transformers has the pairing {pairing!r}")
-    model = models[pairing]
-    module = import_library(f"transformers.models.{model}.modeling_{model}", adapter="transformers")
+    module = modeling_of(models[pairing])
     features, *tables = (tensors.to_tensor(array) for array in (x, cos, sin))
     twice = [torch.cat((table, table), dim=-1) for table in tables]
     turned, _ = module.apply_rotary_pos_emb(features, features, *twice)
     return tensors.to_array(turned)
 
 
-def _llama() -> Any:
-    return import_library("transformers.models.llama.modeling_llama", adapter="transformers")
+def modeling_of(model: str) -> Any:
+    """Return the module of Transformers that has a model, such as ``llama``."""
+    return import_library(f"transformers.models.{model}.modeling_{model}", adapter="transformers")
 
 
 @cache
 def _llama_embedding() -> Any:
     """Return the module of a model of one head, whose frequencies are then replaced."""
     library = import_library("transformers", adapter="transformers")
-    return _llama().LlamaRotaryEmbedding(library.LlamaConfig(hidden_size=8, num_attention_heads=1))
+    return modeling_of("llama").LlamaRotaryEmbedding(library.LlamaConfig(hidden_size=8, num_attention_heads=1))

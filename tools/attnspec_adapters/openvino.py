@@ -1,4 +1,4 @@
-"""Attention in OpenVINO on a CPU, a model for each operator and each set of shapes.
+"""The built-in adapter `openvino`: attention in OpenVINO on a CPU, a model for each operator and each set of shapes.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -33,41 +33,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.base.errors import Unsupported
-from attnspec.contract.dtypes import LARGEST, numpy_dtype
+from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST, numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
+from attnspec_adapters.composing import composed, softmax_along
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "softmax"]
+__all__ = ["adapter"]
 
 openvino = import_library("openvino", adapter="openvino")
 operators = import_library("openvino.opset13", adapter="openvino")
 
-conventions: Mapping[str, str] = {
-    "accumulation": "float32",
-    "input_checks": "lenient",
-    "softmax.fully_masked_row": "nan",
-    "scaled_dot_product_attention.fully_masked_row": "nan",
-    "scaled_dot_product_attention.fully_masked_row@float64": "uniform",
-    "scaled_dot_product_attention.masked_nonfinite": "propagates",
-}
-without = ("empty_keys", "empty_queries", "empty_heads", "empty_batch")
 
 _KEPT = 16
 """Compiled models that are kept: the same case comes several times in a row, and a model takes some megabytes."""
 
 
-def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
-    """Run ``Softmax`` along `axis`, or over the whole array where `axis` is None."""
-    fed = x.reshape(-1) if axis is None else x
-    return _run(_softmax(x.dtype.name, fed.shape, 0 if axis is None else axis), [fed]).reshape(x.shape)
+@softmax_along
+def softmax(x: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Run ``Softmax``."""
+    return _run(_softmax(x.dtype.name, x.shape, axis), [x])
 
 
-def attend(
+def _attend(
     query: NDArray[Any],
     key: NDArray[Any],
     value: NDArray[Any],
@@ -125,4 +115,19 @@ def _tensor(array: NDArray[Any]) -> Any:
     return openvino.Tensor(np.array(array))
 
 
-scaled_dot_product_attention = plain_attention(attend)
+adapter = composed(
+    "openvino",
+    str(openvino.__version__).partition("-")[0],
+    softmax,
+    plain_attention(_attend),
+    dtypes=FLOAT_DTYPES,
+    conventions={
+        "accumulation": "float32",
+        "input_checks": "lenient",
+        "softmax.fully_masked_row": "nan",
+        "scaled_dot_product_attention.fully_masked_row": "nan",
+        "scaled_dot_product_attention.fully_masked_row@float64": "uniform",
+        "scaled_dot_product_attention.masked_nonfinite": "propagates",
+    },
+    without=("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
+)

@@ -1,4 +1,4 @@
-"""Attention in JAX on a CPU, compiled by ``jax.jit``.
+"""The built-in adapter `jax`: attention in JAX on a CPU, compiled by ``jax.jit``.
 
 =============================== =====================================================================
 Operation                       Mapped to
@@ -48,25 +48,17 @@ import numpy as np
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
 from attnspec.tensors.of_jax import gradients
+from attnspec_adapters.composing import composed, taking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping
+    from types import SimpleNamespace
 
     from numpy.typing import NDArray
 
-__all__ = ["conventions", "scaled_dot_product_attention", "scaled_dot_product_attention_backward", "softmax"]
+__all__ = ["adapter"]
 
 jax = import_library("jax", adapter="jax")
-
-conventions: Mapping[str, str] = {
-    "input_checks": "lenient",
-    "softmax.fully_masked_row": "nan",
-    "scaled_dot_product_attention.accumulation": "float32",
-    "scaled_dot_product_attention.causal_alignment": "top_left",
-    "scaled_dot_product_attention.fully_masked_row": "uniform",
-    "scaled_dot_product_attention.half_precision_grade": "fused",
-    "scaled_dot_product_attention.masked_nonfinite": "propagates",
-}
 
 
 def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
@@ -75,87 +67,55 @@ def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
         return np.asarray(_compiled(jax.nn.softmax, ("axis",))(x, axis=axis))
 
 
-def scaled_dot_product_attention(
-    query: NDArray[Any],
-    key: NDArray[Any],
-    value: NDArray[Any],
-    *,
-    mask: NDArray[Any] | None = None,
-    key_lengths: NDArray[Any] | None = None,
-    query_lengths: NDArray[Any] | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    window: Sequence[int | None] | None = None,
-) -> dict[str, NDArray[Any]]:
+@taking("mask key_lengths query_lengths is_causal scale window")
+def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
     """Run ``jax.nn.dot_product_attention`` on (B, H, S, E) and return `output` and `logsumexp`.
 
     `Unsupported` for values of another width than the keys, and for a product that JAX does not compile on a CPU.
     """
-    arrays, options = _as_jax_takes_them(
-        query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
-    )
+    arrays, options = _as_jax_takes_them(given)
     with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
-        attended = _attend(arrays, is_causal=is_causal, scale=scale, **options)
-        return {name: np.asarray(array) for name, array in attended.items()}
+        return {name: np.asarray(array) for name, array in _attend(arrays, **options).items()}
 
 
-def scaled_dot_product_attention_backward(
-    grad_output: NDArray[Any],
-    query: NDArray[Any],
-    key: NDArray[Any],
-    value: NDArray[Any],
-    *,
-    output: NDArray[Any] | None = None,  # noqa: ARG001 - jax.vjp keeps its own
-    logsumexp: NDArray[Any] | None = None,  # noqa: ARG001
-    mask: NDArray[Any] | None = None,
-    key_lengths: NDArray[Any] | None = None,
-    query_lengths: NDArray[Any] | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    window: Sequence[int | None] | None = None,
-) -> dict[str, NDArray[Any]]:
+# Of the forward pass it takes `output` and `logsumexp`, and jax.vjp keeps its own.
+@taking("output logsumexp mask key_lengths query_lengths is_causal scale window")
+def scaled_dot_product_attention_backward(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
     """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`; raises as forwards."""
-    arrays, options = _as_jax_takes_them(
-        query, key, value, mask, key_lengths=key_lengths, query_lengths=query_lengths, window=window
-    )
+    arrays, options = _as_jax_takes_them(given)
     floats = ("query", "key", "value", "bias")
     with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
         found = gradients(
-            lambda given: _attend({**arrays, **given}, is_causal=is_causal, scale=scale, **options),
+            lambda differentiated: _attend({**arrays, **differentiated}, **options),
             {name: jax.numpy.asarray(arrays[name]) for name in floats if name in arrays},
-            {"output": jax.numpy.asarray(grad_output)},
+            {"output": jax.numpy.asarray(given.grad_output)},
         )
         return {"grad_mask" if name == "bias" else f"grad_{name}": np.asarray(array) for name, array in found.items()}
 
 
-def _as_jax_takes_them(
-    query: NDArray[Any],
-    key: NDArray[Any],
-    value: NDArray[Any],
-    mask: NDArray[Any] | None,
-    *,
-    key_lengths: NDArray[Any] | None,
-    query_lengths: NDArray[Any] | None,
-    window: Sequence[int | None] | None,
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _as_jax_takes_them(given: SimpleNamespace) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays, a float mask as a bias and what it excludes, and the other arguments under JAX's names."""
+    query, key, value, mask = given.query, given.key, given.value, given.mask
     if value.ndim == key.ndim and value.shape == (*key.shape[:-1], value.shape[-1]) and value.shape != key.shape:
         raise Unsupported("jax's dot_product_attention takes values as wide as the keys only")
     arrays: dict[str, NDArray[Any]] = {"query": query, "key": key, "value": value}
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"is_causal": given.is_causal, "scale": given.scale}
     if mask is not None and mask.dtype != np.bool_:
         excluded = np.isneginf(mask)
         arrays["bias"] = np.where(excluded, 0, mask).astype(mask.dtype)
         mask = ~excluded if excluded.any() else None
     if mask is not None:
         arrays["mask"] = mask
-    for argument, lengths in (("key_value_seq_lengths", key_lengths), ("query_seq_lengths", query_lengths)):
+    for argument, lengths in (
+        ("key_value_seq_lengths", given.key_lengths),
+        ("query_seq_lengths", given.query_lengths),
+    ):
         if lengths is not None:
             arrays[argument] = lengths.astype(np.int32)
-    if window is not None:
+    if given.window is not None:
         # No key is farther away than this.
         open_side = max(query.shape[-2], key.shape[-2])
-        options["local_window_size"] = tuple(open_side if side is None else side for side in window)
+        options["local_window_size"] = tuple(open_side if side is None else side for side in given.window)
     return arrays, options
 
 
@@ -197,3 +157,22 @@ def _compiled(function: Callable[..., Any], static: tuple[str, ...]) -> Callable
 def _on_a_cpu() -> Any:
     # On other devices float32 products are rounded more by default, which is not what is declared here.
     return jax.default_device(jax.devices("cpu")[0])
+
+
+adapter = composed(
+    "jax",
+    str(jax.__version__),
+    softmax,
+    scaled_dot_product_attention,
+    scaled_dot_product_attention_backward,
+    dtypes=("float64", "float32", "bfloat16"),
+    conventions={
+        "input_checks": "lenient",
+        "softmax.fully_masked_row": "nan",
+        "scaled_dot_product_attention.accumulation": "float32",
+        "scaled_dot_product_attention.causal_alignment": "top_left",
+        "scaled_dot_product_attention.fully_masked_row": "uniform",
+        "scaled_dot_product_attention.half_precision_grade": "fused",
+        "scaled_dot_product_attention.masked_nonfinite": "propagates",
+    },
+)
