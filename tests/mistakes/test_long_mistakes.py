@@ -13,8 +13,7 @@ from attnspec.contract.implementation import Outputs
 from attnspec.grading import grade
 from attnspec.validation.one_case import run_of
 from attnspec_mistakes import CATALOGUE
-from attnspec_mistakes.attention.long_mistakes import MISTAKES
-from attnspec_mistakes.attention.long_tiles import Tiles
+from attnspec_mistakes.attention.long_mistakes import MISTAKES, Tiles
 from attnspec_reference import scaled_dot_product_attention
 
 QUICK = ("long/thousands/causal_1000", "long/thousands/decode_16384", "long/thousands/past_5000")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec_controls.attention import attention_freedoms, attention_products, attention_softmax
-from attnspec_mistakes.attention.forward.attention_departures import of_products
+from attnspec_mistakes.attention.forward.attention_patches import of_products
 
 if TYPE_CHECKING:
     from attnspec_controls.control import Control

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.backward.backward_products import is_additive
-from attnspec_mistakes.attention.forward.attention_departures import backward_with, repeating, replaying
+from attnspec_mistakes.attention.forward.attention_patches import backward_with, repeating, replaying
 from attnspec_mistakes.patches import on_calls
 from attnspec_reference.attention.attention_gradients import sum_for_keys, sum_for_queries
 from attnspec_reference.attention.attention_softmax import largest_logit
@@ -19,7 +19,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
 

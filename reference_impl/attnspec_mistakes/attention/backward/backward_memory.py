@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import backward_with, replaying
+from attnspec_mistakes.attention.forward.attention_patches import backward_with, replaying
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     distinguished,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_mistakes.patches import Outputs
     from attnspec_reference.precision import Array, Booleans

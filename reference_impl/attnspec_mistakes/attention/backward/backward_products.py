@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import (
+from attnspec_mistakes.attention.forward.attention_patches import (
     backward_with,
     changing,
     in_some,
@@ -28,7 +28,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
 

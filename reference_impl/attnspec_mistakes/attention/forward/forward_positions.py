@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.patches import exchanging, ignoring, ignoring_where, in_working_precision, patch
 from attnspec_reference.attention.attention_keys import causal_offset, within_window
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
-from attnspec_mistakes.attention.forward.forward_masks import slopes_of_first_head
+from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
+from attnspec_mistakes.attention.forward.forward_scores import slopes_of_first_head
 from attnspec_mistakes.patches import ignoring, in_working_precision, on_calls
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.attention_softmax import (

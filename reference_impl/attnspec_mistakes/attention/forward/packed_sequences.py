@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.served import attend_at
+from attnspec_mistakes.attention.forward.attention_patches import attend_at
 from attnspec_reference.attention.packed_attention import (
     ServedAttention,
     alone,
@@ -20,7 +20,7 @@ from attnspec_reference.precision import result_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.served import Positions
+    from attnspec_mistakes.attention.forward.attention_patches import Positions
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Integers
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.paged_tables import in_flat_pool
-from attnspec_mistakes.attention.forward.served import (
+from attnspec_mistakes.attention.forward.attention_patches import (
     attend_at,
     by_list,
     by_table,
@@ -16,6 +15,7 @@ from attnspec_mistakes.attention.forward.served import (
     placing,
     reading_pages,
 )
+from attnspec_mistakes.attention.forward.paged_tables import in_flat_pool
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, read_forwards
 from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_keys import is_boolean
@@ -32,7 +32,7 @@ from attnspec_reference.precision import result_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.served import Positions
+    from attnspec_mistakes.attention.forward.attention_patches import Positions
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Integers
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.served import by_list, by_table, in_pages, reading_pages
+from attnspec_mistakes.attention.forward.attention_patches import by_list, by_table, in_pages, reading_pages
 from attnspec_mistakes.patches import altered, patch
 from attnspec_reference.attention.paged_attention import (
     attend_to_pages,
