@@ -189,7 +189,7 @@ def test_a_mistake_keeps_the_dtype_of_its_inputs_and_the_inputs(operation, dtype
 
 
 def same(given, before):
-    """Whether an argument holds what it held, NaN included."""
+    """Whether an argument holds what it did before, NaN included."""
     return given.tobytes() == before.tobytes() if isinstance(before, np.ndarray) else given == before
 
 
@@ -202,7 +202,7 @@ def test_a_mistake_names_its_outputs_as_the_reference_does(probes):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_two_mistakes_are_one(operation, probes):
-    """Two mistakes that agree to the last bit on every probe could never be told apart."""
+    """Two mistakes that agree to the last bit on every probe could never be distinguished."""
     prints = {}
     for mistake in mistakes_of(operation):
         if mistake.begin is None and mistake.clause not in UNSEEN_ON_PROBES:

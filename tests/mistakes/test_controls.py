@@ -45,10 +45,10 @@ def moderate(arguments):
     if "logsumexp" in arguments and np.max(np.abs(arguments["query"]), initial=0) < 4:
         return arguments
     kept = {name: value for name, value in arguments.items() if name not in ("output", "logsumexp")}
-    return {name: held(name, value) for name, value in kept.items()}
+    return {name: protected(name, value) for name, value in kept.items()}
 
 
-def held(name, value):
+def protected(name, value):
     if name in ("mask", "sinks") and value.dtype.kind == "f":
         return np.where(np.isfinite(value), np.clip(value, -50, 50), value)
     if name.startswith("logsumexp_"):

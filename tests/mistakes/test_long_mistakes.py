@@ -22,7 +22,7 @@ BY_ID = {mistake.id: mistake for mistake in MISTAKES}
 
 
 @cache
-def asked(case_id, dtype):
+def requested(case_id, dtype):
     """The run of a case, what it is called with, and the queries that its sample names."""
     case = CASES[case_id]
     rows = np.unique(case.sample["output"] // case.thinned["output"][-1] % case.thinned["output"][2])
@@ -30,7 +30,7 @@ def asked(case_id, dtype):
 
 
 def verdict(function, case_id, dtype):
-    run, arguments, rows = asked(case_id, dtype)
+    run, arguments, rows = requested(case_id, dtype)
     return grade(run, Outputs(dict(function.of_rows(arguments, rows))))
 
 

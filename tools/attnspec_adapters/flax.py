@@ -3,14 +3,14 @@
 =============================== =====================================================================
 Operation                       Mapped to
 =============================== =====================================================================
-`scaled_dot_product_attention`  ``flax.nnx.dot_product_attention``, which is asked for its weights, its
+`scaled_dot_product_attention`  ``flax.nnx.dot_product_attention``, which returns its weights, its
                                 arguments transposed to (B, S, H, E) and its output back; the rest is
                                 folded into one mask
 ... exclusions alone            ``mask``; causality alone is ``is_causal``
 ... a mask of numbers           ``bias``, in which an excluded key has -inf
 `single_head_attention`         ``flax.nnx.MultiHeadAttention`` with one head; without `w_output`, its
                                 output projection is the identity
-`multi_head_attention`          ``flax.nnx.MultiHeadAttention``, which is asked for its weights
+`multi_head_attention`          ``flax.nnx.MultiHeadAttention``, which returns its weights
 =============================== =====================================================================
 
 =============================== =====================================================================

@@ -95,7 +95,8 @@ def scaled_dot_product_attention_backward(given: SimpleNamespace) -> dict[str, N
 
 def _as_jax_takes_them(given: SimpleNamespace) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays, a float mask as a bias and what it excludes, and the other arguments under JAX's names."""
-    query, key, value, mask = given.query, given.key, given.value, given.mask
+    query, key, value = given.query, given.key, given.value
+    mask: NDArray[Any] | None = given.mask
     if value.ndim == key.ndim and value.shape == (*key.shape[:-1], value.shape[-1]) and value.shape != key.shape:
         raise Unsupported("jax's dot_product_attention takes values as wide as the keys only")
     arrays: dict[str, NDArray[Any]] = {"query": query, "key": key, "value": value}

@@ -11,7 +11,7 @@ Operation                       Mapped to
 ... a mask of numbers           ``bias``, with -inf where a key is excluded
 `single_head_attention`         ``keras.layers.MultiHeadAttention`` with one head; without `w_output`,
                                 its output projection is the identity
-`multi_head_attention`          ``keras.layers.MultiHeadAttention``, which is asked for its scores, so
+`multi_head_attention`          ``keras.layers.MultiHeadAttention``, which returns its scores, so
                                 that it writes its attention out
 =============================== =====================================================================
 
@@ -97,7 +97,8 @@ def single_head_attention(given: SimpleNamespace) -> tuple[NDArray[Any], NDArray
 
     `Unsupported` for another `scale` than the default.
     """
-    output, weights = _run_layer(given, dict.fromkeys(("query", "key", "value"), given.x[np.newaxis]), 1)
+    tokens: NDArray[Any] = given.x[np.newaxis]
+    output, weights = _run_layer(given, {"query": tokens, "key": tokens, "value": tokens}, 1)
     return output[0], weights[0, 0]
 
 

@@ -22,7 +22,7 @@ Operation                       Cannot be expressed
 others                          ONNX has no operator for them
 =============================== =====================================================================
 
-float64 is not offered: there is no kernel for it, and the function that ONNX Runtime puts in its place is that of an
+float64 is not offered: there is no kernel for it, and the function that ONNX Runtime runs instead is that of an
 older text of the operator (NaN for a row without keys, another alignment with lengths, a default scale that is
 rounded to float32). Half precision stores every tensor and is graded unfused; so is a rotation, which
 is rounded once at the end, because nobody promises it. The conventions were found by running

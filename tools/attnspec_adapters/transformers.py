@@ -184,7 +184,7 @@ def _with_four_axes(mask: NDArray[Any]) -> Any:
 def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
     """Run ``ALL_ATTENTION_FUNCTIONS["sdpa"]`` on (B, H, S, E); return `output` and, with a past, what is present.
 
-    `Unsupported` for outputs without elements, of which it cannot tell how many heads they have.
+    `Unsupported` for outputs without elements, which do not say how many heads they have.
     """
     if given.query.ndim == 4 and 0 in (*given.query.shape[:3], given.value.shape[-1]):
         raise Unsupported("Transformers' sdpa gives no output without elements")

@@ -72,7 +72,7 @@ def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistak
 
 
 def unprojecting(weight: Array) -> Array:
-    """Put the identity in the place of a weight matrix."""
+    """Put the identity for a weight matrix."""
     return np.eye(weight.shape[0], dtype=weight.dtype)
 
 
@@ -121,7 +121,7 @@ def checked_by_a_reshape(**arguments: Any) -> MultiHeadAttention:
 
 
 def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
-    """Leave out the features that do not fill a head, and return zeros in their place."""
+    """Leave out the features that do not fill a head, and return zeros for them."""
     width, heads = np.shape(arguments["query"])[-1], arguments["num_heads"]
 
     def combined(split: Array) -> Array:

@@ -51,10 +51,10 @@ class KeptUnderLengths:
 
     def __call__(self, *, query_length: int, key_length: int | None = None, **others: Any) -> Outputs:
         """Give the mask that was made for these lengths first."""
-        place = (query_length, key_length or query_length, *sorted(others.items()))
-        if place not in self.kept:
-            self.kept[place] = causal_mask(query_length=query_length, key_length=key_length, **others)
-        return {"output": np.array(self.kept[place])}
+        lengths = (query_length, key_length or query_length, *sorted(others.items()))
+        if lengths not in self.kept:
+            self.kept[lengths] = causal_mask(query_length=query_length, key_length=key_length, **others)
+        return {"output": np.array(self.kept[lengths])}
 
 
 def output_in_its_place(arguments: Mapping[str, Any], outputs: Mapping[str, Array]) -> Array:

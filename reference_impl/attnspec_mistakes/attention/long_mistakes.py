@@ -1,7 +1,7 @@
 """What goes wrong only where keys are thousands: tiles left out or not corrected, numbers that do not hold a position.
 
 These mistakes are no part of the catalogue that diagnoses are made with: at the size of an ordinary case most of them
-are right. Each is computed in tiles, for as many queries as are asked for.
+are right. Each is computed in tiles, for as many queries as are requested.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Tiles:
 
     def _attend(self, one: _Head, rows: Integers) -> tuple[Array, Array]:
         position = one.position(rows)
-        first, last = one.reach(position, self)
+        first, last = one.interval(position, self)
         end = int(min(last.max(initial=-1) + 1, one.keys))
         start = int(max(first.min(initial=0), 0)) // self.tile * self.tile
         tiles = range(start // self.tile, -(-end // self.tile))
@@ -144,8 +144,8 @@ class Tiles:
     def _with_tile(
         self, state: State, one: _Head, rows: Integers, position: Integers, number: int, keys: Integers
     ) -> State:
-        places = self.read(keys)
-        logits = one.logits(rows, places, self.distance(np.abs(position[:, np.newaxis] - keys).astype(one.dtype)))
+        found = self.read(keys)
+        logits = one.logits(rows, found, self.distance(np.abs(position[:, np.newaxis] - keys).astype(one.dtype)))
         logits = np.where(one.attendable(position, keys, self), logits, -np.inf)
         largest = self.maximum(number, state.largest, logits)
         factor = self.rescaled(number, state.largest, largest)
@@ -153,7 +153,7 @@ class Tiles:
         return State(
             largest,
             self.summed(state.total * factor + exponentials.sum(axis=-1, keepdims=True)),
-            self.summed(state.weighed * factor + exponentials @ one.value[places]),
+            self.summed(state.weighed * factor + exponentials @ one.value[found]),
         )
 
 
@@ -186,7 +186,7 @@ class _Head:
         """Return where queries stand among the keys."""
         return rows + self._offset
 
-    def reach(self, position: Integers, tiles: Tiles) -> tuple[Integers, Integers]:
+    def interval(self, position: Integers, tiles: Tiles) -> tuple[Integers, Integers]:
         """Return the first and the last key that each query may attend."""
         left, right = self._window
         end = int(tiles.length(np.array([self.end]))[0])

@@ -239,13 +239,13 @@ def first_as_heavier(_merged: MergedStates, a: MergedStates, b: MergedStates) ->
 
 
 def hidden_if_light(output: Array, weight: Array, logsumexp: Array) -> Array:
-    """Put 0 in the place of NaN and infinity in a part of little weight."""
+    """Put 0 for NaN and infinity in a part of little weight."""
     hidden = (weight < LIGHT)[..., np.newaxis] & ~np.isfinite(output)
     return np.where(hidden, 0, take_part(output, weight, logsumexp))
 
 
 def empty_is_low(logsumexp: Array) -> Array:
-    """Put a large negative number in the place of minus infinity."""
+    """Put a large negative number for minus infinity."""
     return np.where(np.isneginf(logsumexp), np.asarray(-1e4, dtype=logsumexp.dtype), logsumexp)
 
 
@@ -279,11 +279,8 @@ def axes_filled_in(**arguments: Any) -> MergedStates:
 def cut_to_first(**arguments: Any) -> MergedStates:
     """Take as much of everything as the first output has."""
     shape = np.shape(arguments["output_a"])
-    cut = {
-        name: np.asarray(array)[tuple(slice(length) for length in shape[: np.ndim(array)])]
-        for name, array in arguments.items()
-    }
-    return merge_states(**cut)
+    arrays = {name: np.asarray(array) for name, array in arguments.items()}
+    return merge_states(**{name: array[tuple(map(slice, shape[: array.ndim]))] for name, array in arrays.items()})
 
 
 def made_to_fit(name: str, like: str, axes: int) -> Callable[..., MergedStates]:

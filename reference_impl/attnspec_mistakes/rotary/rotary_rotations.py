@@ -14,6 +14,7 @@ from attnspec_mistakes.patches import (
     ignoring_where,
     named_output,
     patch,
+    replacing,
     through_float16,
 )
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array, Integers
 
 
-def at(places: Callable[[Integers], Integers]) -> Computation:
+def at(moved: Callable[[Integers], Integers]) -> Computation:
     """Make tables at other positions."""
-    return altered(rotary_tables, position_ids=lambda positions: places(np.asarray(positions)))
+    return altered(rotary_tables, position_ids=lambda positions: moved(np.asarray(positions)))
 
 
 def counted_between(positions: Integers) -> Integers:
@@ -61,8 +62,8 @@ def in_half_precision(rounded: Callable[[Integers, Array, np.dtype[Any]], Array]
                 return phases_of(positions, frequencies)
             return rounded(positions, frequencies, dtype).astype(frequencies.dtype)
 
-        departed = patch(rotary_tables, phases_of=phases)
-        return departed(position_ids, inverse_frequencies, attention_factor=attention_factor)
+        patched = patch(rotary_tables, phases_of=phases)
+        return patched(position_ids, inverse_frequencies, attention_factor=attention_factor)
 
     return computation
 
@@ -88,6 +89,14 @@ def but_for_still_pairs(position_ids: Any, inverse_frequencies: Any, **attention
     cos, sin = rotary_tables(position_ids, inverse_frequencies, **attention_factor)
     still = np.asarray(inverse_frequencies) == 0
     return RotaryTables(np.where(still, np.ones_like(cos), cos), np.where(still, np.zeros_like(sin), sin))
+
+
+def in_the_phase(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
+    """Multiply the phases by the attention factor."""
+    return patch(
+        rotary_tables,
+        phases_of=lambda positions, frequencies: multiply(phases_of(positions, frequencies), attention_factor),
+    )(position_ids, inverse_frequencies)
 
 
 def changed(change: Callable[[Array], Array]) -> Callable[..., RotaryTables]:
@@ -204,7 +213,7 @@ def rest(change: Callable[[Array, int], Array]) -> Computation:
 
 
 def zeroed(output: Array, width: int) -> Array:
-    """Put zeros in their place."""
+    """Put zeros there."""
     output[..., width:] = 0
     return output
 
@@ -356,17 +365,14 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "rotary_tables.sine_unsigned": patch(rotary_tables, cosine_and_sine=sine_from_cosine),
     "rotary_tables.attention_factor_ignored": ignoring(rotary_tables, "attention_factor"),
-    "rotary_tables.attention_factor_once_for_both": lambda **arguments: RotaryTables(
-        rotary_tables(**arguments).cos, rotary_tables(**{**arguments, "attention_factor": 1.0}).sin
+    "rotary_tables.attention_factor_once_for_both": replacing(
+        rotary_tables, sin=lambda _tables, given: rotary_tables(**{**given, "attention_factor": 1.0}).sin
     ),
     "rotary_tables.attention_factor_squared": altered(
         rotary_tables, attention_factor=lambda attention_factor: attention_factor * attention_factor
     ),
     "rotary_tables.still_pairs_not_stretched": but_for_still_pairs,
-    "rotary_tables.attention_factor_in_phase": lambda position_ids, inverse_frequencies, *, attention_factor=1.0: patch(
-        rotary_tables,
-        phases_of=lambda positions, frequencies: multiply(phases_of(positions, frequencies), attention_factor),
-    )(position_ids, inverse_frequencies),
+    "rotary_tables.attention_factor_in_phase": in_the_phase,
     "rotary_tables.of_every_feature": changed(lambda table: np.concatenate([table, table], axis=-1)),
     "rotary_tables.tokens_before_batch": changed(lambda table: np.swapaxes(table, 0, 1)),
     "rotary_tables.counted_between_the_ends": at(counted_between),

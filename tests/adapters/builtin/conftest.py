@@ -1,4 +1,4 @@
-"""What every built-in adapter is tried on: small cases by name, held against the reference."""
+"""What every built-in adapter is tried on: small cases by name, compared with the reference."""
 
 import os
 

@@ -26,7 +26,7 @@ def implementation(adapter):
     return load(adapter)
 
 
-def asked(adapter, scenarios, name, dtype="float64", stored=False, **more):
+def called(adapter, scenarios, name, dtype="float64", stored=False, **more):
     """What an adapter gives, and what is expected."""
     inputs, attributes = scenarios[name]
     forward = reference.scaled_dot_product_attention(**inputs, **attributes)
@@ -57,17 +57,17 @@ def near(adapter, answer, expected, dtype="float64"):
 def test_the_gradients_of_what_is_mapped(scenarios, adapter, name, dtype):
     if (adapter, name) == ("jax", "causal_bottom_right"):
         pytest.skip("jax has one alignment")
-    near(adapter, *asked(adapter, scenarios, name, dtype), dtype)
+    near(adapter, *called(adapter, scenarios, name, dtype), dtype)
 
 
 @pytest.mark.parametrize("name", ["float_mask_4x5", "float_mask_3x1x5", "float_mask_1x5", "grouped_mask"])
 @pytest.mark.parametrize("adapter", FLOAT_MASKED)
 def test_the_gradient_of_a_mask(scenarios, adapter, name):
-    near(adapter, *asked(adapter, scenarios, name))
+    near(adapter, *called(adapter, scenarios, name))
 
 
 def test_the_flash_kernel_has_no_gradient_of_a_mask(scenarios):
-    answer, _ = asked("torch-flash", scenarios, "float_mask_4x5")
+    answer, _ = called("torch-flash", scenarios, "float_mask_4x5")
     assert isinstance(answer, Declined)
     assert "no gradient of a mask" in answer.reason
 
@@ -76,21 +76,21 @@ def test_the_flash_kernel_has_no_gradient_of_a_mask(scenarios):
 @pytest.mark.parametrize("name", ["plain", "grouped_heads", "scale", "causal_top_left", "bool_mask_4x5"])
 @pytest.mark.parametrize("adapter", [*TORCH, "jax"])
 def test_what_the_forward_pass_gave_changes_nothing(scenarios, adapter, name, dtype):
-    near(adapter, *asked(adapter, scenarios, name, dtype, stored=True), dtype)
+    near(adapter, *called(adapter, scenarios, name, dtype, stored=True), dtype)
 
 
 def test_the_operator_of_the_flash_kernel_uses_what_the_forward_pass_gave(scenarios):
-    answer, expected = asked("torch-flash", scenarios, "plain", stored=True)
+    answer, expected = called("torch-flash", scenarios, "plain", stored=True)
     near("torch-flash", answer, expected)
     inputs, _ = scenarios["plain"]
-    other, _ = asked("torch-flash", scenarios, "plain", stored=True, query=inputs["query"] * 2)
-    moved, _ = asked("torch-math", scenarios, "plain", stored=True, query=inputs["query"] * 2)
+    other, _ = called("torch-flash", scenarios, "plain", stored=True, query=inputs["query"] * 2)
+    moved, _ = called("torch-math", scenarios, "plain", stored=True, query=inputs["query"] * 2)
     assert not np.allclose(other.values["grad_key"], moved.values["grad_key"])
 
 
 @pytest.mark.parametrize("name", ["key_lengths", "window", "window_and_causal"])
 def test_what_jax_alone_maps(scenarios, name):
-    near("jax", *asked("jax", scenarios, name))
+    near("jax", *called("jax", scenarios, name))
 
 
 def test_the_logsumexp_of_jax_stops_gradients():
@@ -107,13 +107,13 @@ def test_the_logsumexp_of_jax_stops_gradients():
 @pytest.mark.parametrize("adapter", [*TORCH, "jax"])
 def test_there_is_no_logsumexp_to_differentiate(scenarios, adapter):
     inputs, _ = scenarios["plain"]
-    answer, _ = asked(adapter, scenarios, "plain", grad_logsumexp=np.ones(inputs["query"].shape[:3]))
+    answer, _ = called(adapter, scenarios, "plain", grad_logsumexp=np.ones(inputs["query"].shape[:3]))
     assert answer == Declined("it has no argument 'grad_logsumexp'")
 
 
 @pytest.mark.parametrize("adapter", TORCH)
 def test_the_users_torch_is_left_as_it_was(scenarios, adapter):
-    asked(adapter, scenarios, "plain")
+    called(adapter, scenarios, "plain")
     torch = pytest.importorskip("torch")
     assert torch.is_grad_enabled()
     assert not torch.is_inference_mode_enabled()

@@ -44,7 +44,7 @@ def multi_head(dtype="float64"):
     return drawn(dtype, query=(2, 4, 6), key=(2, 5, 6), value=(2, 5, 6), **matrices, **biases)
 
 
-def asked(operation, inputs, attributes, dtype="float64"):
+def called(operation, inputs, attributes, dtype="float64"):
     return implementation.run(Request(operation, dtype, inputs, attributes))
 
 
@@ -91,7 +91,7 @@ def test_multi_head_attention(mask, is_causal, dtype):
         inputs["mask"][..., 0] = True
     wide = {name: array if array.dtype == np.bool_ else array.astype(np.float64) for name, array in inputs.items()}
     near(
-        asked("multi_head_attention", inputs, attributes, dtype),
+        called("multi_head_attention", inputs, attributes, dtype),
         reference.multi_head_attention(**wide, **attributes),
         dtype,
     )
@@ -99,9 +99,9 @@ def test_multi_head_attention(mask, is_causal, dtype):
 
 def test_single_head_attention():
     inputs = drawn(x=(4, 5), w_query=(5, 2), w_key=(5, 2), w_value=(5, 2), w_output=(2, 6))
-    near(asked("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
+    near(called("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
     inputs |= drawn(w_value=(5, 3))
-    assert "as wide as the keys" in asked("single_head_attention", inputs, {}).reason
+    assert "as wide as the keys" in called("single_head_attention", inputs, {}).reason
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_single_head_attention():
 )
 def test_what_the_layer_does_not_take(attributes, mask, words):
     inputs = multi_head() | ({} if mask is None else {"mask": mask})
-    answer = asked("multi_head_attention", inputs, {"num_heads": 2} | attributes)
+    answer = called("multi_head_attention", inputs, {"num_heads": 2} | attributes)
     assert isinstance(answer, Declined)
     assert words in answer.reason
 
@@ -134,4 +134,4 @@ def test_a_fully_masked_row(ask, scenarios, name, convention, choice, share):
 def test_it_refuses_what_everyone_must_refuse(scenarios, name, index):
     inputs = dict(scenarios["bool_mask_4x5"][0])
     inputs[name] = inputs[name][index]
-    assert isinstance(asked(ATTENTION, inputs, {}, "float32"), Raised)
+    assert isinstance(called(ATTENTION, inputs, {}, "float32"), Raised)

@@ -130,7 +130,7 @@ def test_input_checks_are_lenient(scenarios):
 )
 def test_it_refuses_what_everyone_must_refuse(scenarios, name, index):
     inputs, _ = scenarios["bool_mask_4x5"]
-    # The reference refuses them too, so that only the adapter is asked.
+    # The reference refuses them too, so that only the adapter is called.
     bad = {key: array.astype("float32") if array.dtype == np.float64 else array for key, array in inputs.items()}
     bad[name] = bad[name][index]
     assert isinstance(implementation.run(Request(ATTENTION, "float32", bad, {})), Raised)

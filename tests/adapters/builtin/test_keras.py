@@ -49,7 +49,7 @@ def multi_head(dtype="float64"):
     return drawn(dtype, query=(2, 4, 6), key=(2, 5, 6), value=(2, 5, 6), **matrices, **biases)
 
 
-def asked(operation, inputs, attributes, dtype="float64"):
+def called(operation, inputs, attributes, dtype="float64"):
     return implementation.run(Request(operation, dtype, inputs, attributes))
 
 
@@ -65,7 +65,7 @@ def near(answer, wanted, dtype="float64"):
 @pytest.mark.parametrize("axis", [-1, 0, None])
 def test_softmax(axis, dtype):
     x = drawn(dtype, x=(2, 3, 4))["x"]
-    got = asked("softmax", {"x": x}, {"axis": axis}, dtype).values["output"]
+    got = called("softmax", {"x": x}, {"axis": axis}, dtype).values["output"]
     expected = reference.softmax(x.astype(np.float64), axis=axis)
     np.testing.assert_allclose(got.astype(np.float64), expected, rtol=TOLERANCE[dtype])
 
@@ -84,7 +84,7 @@ def test_what_is_not(declines, name):
 def test_float64_is_not_offered_where_it_is_float32(scenarios):
     assert "float64" not in implementation.declaration.dtypes_of[ATTENTION]
     assert "float64" in implementation.declaration.dtypes_of["multi_head_attention"]
-    assert asked(ATTENTION, *scenarios["plain"]).values["output"].dtype == np.float32
+    assert called(ATTENTION, *scenarios["plain"]).values["output"].dtype == np.float32
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -97,16 +97,16 @@ def test_multi_head_attention(is_causal, mask, dtype):
         inputs["mask"] = np.random.default_rng(4).random(size=mask) < 0.5
         inputs["mask"][..., 0] = True
     wide = {name: array if array.dtype == np.bool_ else array.astype(np.float64) for name, array in inputs.items()}
-    answer = asked("multi_head_attention", inputs, attributes, dtype)
+    answer = called("multi_head_attention", inputs, attributes, dtype)
     assert set(answer.values) == {"output", "weights"}
     near(answer, reference.multi_head_attention(**wide, **attributes), dtype)
 
 
 def test_single_head_attention_of_any_width():
     inputs = drawn(x=(4, 5), w_query=(5, 2), w_key=(5, 2), w_value=(5, 3), w_output=(3, 6))
-    near(asked("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
+    near(called("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
     del inputs["w_output"]
-    near(asked("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
+    near(called("single_head_attention", inputs, {}), reference.single_head_attention(**inputs))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_single_head_attention_of_any_width():
 )
 def test_what_the_layer_does_not_take(attributes, mask, words):
     inputs = multi_head() | ({} if mask is None else {"mask": mask})
-    answer = asked("multi_head_attention", inputs, {"num_heads": 2} | attributes)
+    answer = called("multi_head_attention", inputs, {"num_heads": 2} | attributes)
     assert isinstance(answer, Declined)
     assert words in answer.reason
 
@@ -135,7 +135,7 @@ def test_a_fully_masked_row(ask, scenarios, name, convention, choice):
 
 def test_a_fully_masked_row_of_the_layer_is_zero():
     inputs = multi_head() | {"mask": np.array([[True] * 5, [False] * 5, [True] * 5, [True] * 5])}
-    answer = asked("multi_head_attention", inputs, {"num_heads": 2})
+    answer = called("multi_head_attention", inputs, {"num_heads": 2})
     assert not answer.values["weights"][:, :, 1].any()
     np.testing.assert_array_equal(answer.values["output"][:, 1], np.tile(inputs["b_output"], (2, 1)))
 
@@ -144,7 +144,7 @@ def test_a_fully_masked_row_of_the_layer_is_zero():
 def test_it_refuses_what_everyone_must_refuse(scenarios, name, index):
     inputs = dict(scenarios["bool_mask_4x5"][0])
     inputs[name] = inputs[name][index]
-    assert isinstance(asked(ATTENTION, inputs, {}, "float32"), Raised)
+    assert isinstance(called(ATTENTION, inputs, {}, "float32"), Raised)
 
 
 def test_another_backend_is_refused(monkeypatch):

@@ -31,7 +31,7 @@ def self_attention(dtype="float64", **more):
     return {name: array if array.dtype == np.bool_ else array.astype(DTYPES[dtype]) for name, array in inputs.items()}
 
 
-def asked(adapter, inputs, dtype="float64", **attributes):
+def called(adapter, inputs, dtype="float64", **attributes):
     return load(adapter).run(Request("multi_head_attention", dtype, inputs, {"num_heads": HEADS} | attributes))
 
 
@@ -46,7 +46,7 @@ def expected(inputs, **attributes):
 @pytest.mark.parametrize("adapter", BOTH)
 def test_self_attention(adapter, mask, is_causal, dtype):
     inputs = self_attention(dtype, **({} if mask is None else {"mask": mask}))
-    answer = asked(adapter, inputs, dtype, is_causal=is_causal)
+    answer = called(adapter, inputs, dtype, is_causal=is_causal)
     assert isinstance(answer, Outputs), answer
     assert set(answer.values) == ({"output", "weights"} if adapter.endswith("fast") else {"output"})
     wanted = expected(inputs, is_causal=is_causal)
@@ -58,7 +58,7 @@ def test_self_attention(adapter, mask, is_causal, dtype):
 def test_without_weights_other_keys_and_masks_of_numbers_are_mapped():
     inputs = self_attention(mask=np.where(MASK, 0.5, -np.inf))
     inputs |= {"key": inputs["key"][:, ::-1] + 1, "value": 2 * inputs["value"]}
-    answer = asked("torch-mha", inputs)
+    answer = called("torch-mha", inputs)
     np.testing.assert_allclose(answer.values["output"], expected(inputs).output, rtol=1e-12, atol=1e-12)
 
 
@@ -79,7 +79,7 @@ def test_a_single_head_is_mapped():
     ],
 )
 def test_what_the_fast_path_does_not_take(changes, attributes, words):
-    answer = asked("torch-mha-fast", self_attention() | changes, **attributes)
+    answer = called("torch-mha-fast", self_attention() | changes, **attributes)
     assert isinstance(answer, Declined)
     assert words in answer.reason
 
@@ -90,7 +90,7 @@ def test_which_of_them_take_the_fast_path(monkeypatch, adapter, expected_calls, 
     calls = []
     native = torch._native_multi_head_attention
     monkeypatch.setattr(torch, "_native_multi_head_attention", lambda *args: calls.append(args) or native(*args))
-    asked(adapter, self_attention(**({} if mask is None else {"mask": mask})))
+    called(adapter, self_attention(**({} if mask is None else {"mask": mask})))
     assert len(calls) == expected_calls
 
 
@@ -103,7 +103,7 @@ def test_causality_alone_is_a_hint(monkeypatch, is_causal, mask, hinted):
     monkeypatch.setattr(
         torch.nn.functional, "scaled_dot_product_attention", lambda *args: seen.append(args[3:]) or attend(*args)
     )
-    asked("torch-mha", self_attention(**({} if mask is None else {"mask": mask})), is_causal=is_causal)
+    called("torch-mha", self_attention(**({} if mask is None else {"mask": mask})), is_causal=is_causal)
     ((attn_mask, _, causal),) = seen
     assert (causal, attn_mask is None) == (hinted, mask is None)
 
@@ -113,18 +113,18 @@ def test_a_fully_masked_row(adapter, choice):
     mask = MASK.copy()
     mask[:, :, 1] = False
     inputs = self_attention(mask=mask, b_output=np.zeros(WIDTH))
-    np.testing.assert_array_equal(asked(adapter, inputs).values["output"][:, 1], choice)
+    np.testing.assert_array_equal(called(adapter, inputs).values["output"][:, 1], choice)
     declared = load(adapter).declaration.conventions.get("fully_masked_row", "zero")
     assert declared == ("nan" if np.isnan(choice) else "zero")
 
 
 @pytest.mark.parametrize("adapter", BOTH)
 def test_a_width_that_is_no_multiple_of_the_heads_is_refused(adapter):
-    assert isinstance(asked(adapter, self_attention(), num_heads=4), Raised)
+    assert isinstance(called(adapter, self_attention(), num_heads=4), Raised)
 
 
 def test_no_random_numbers_are_drawn():
     torch.manual_seed(0)
     state = torch.get_rng_state()
-    asked("torch-mha-fast", self_attention())
+    called("torch-mha-fast", self_attention())
     assert torch.equal(torch.get_rng_state(), state)

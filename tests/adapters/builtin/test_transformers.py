@@ -54,7 +54,7 @@ NOT_MAPPED = [
 ]
 
 
-def asked(implementation, inputs, attributes=None, dtype="float32"):
+def called(implementation, inputs, attributes=None, dtype="float32"):
     return implementation.run(Request(ATTENTION, dtype, inputs, attributes or {}))
 
 
@@ -85,7 +85,7 @@ def test_what_is_not(declines, adapter, name, words):
 
 def test_no_model_has_sinks_and_a_softcap(scenarios):
     inputs, attributes = scenarios["sinks"]
-    answer = asked(load("transformers-eager"), inputs, attributes | {"softcap": 1.0}, "float64")
+    answer = called(load("transformers-eager"), inputs, attributes | {"softcap": 1.0}, "float64")
     assert "sinks and a softcap" in answer.reason
 
 
@@ -98,7 +98,7 @@ def test_a_causal_mask_is_left_out_where_transformers_leaves_it_out(scenarios, m
     monkeypatch.setattr(
         torch.nn.functional, ATTENTION, lambda *args, **kwargs: seen.append(kwargs) or attend(*args, **kwargs)
     )
-    asked(load("transformers"), *scenarios[name], "float64")
+    called(load("transformers"), *scenarios[name], "float64")
     assert [(call["is_causal"], call["attn_mask"] is None) for call in seen] == [(expected, expected)]
 
 
@@ -138,7 +138,7 @@ def test_exclusions_are_added_as_transformers_makes_them(scenarios, monkeypatch)
     monkeypatch.setattr(
         llama, "eager_attention_forward", lambda *args, **kwargs: seen.append(args[4]) or attend(*args, **kwargs)
     )
-    asked(load("transformers-eager"), *scenarios["causal"], "float64")
+    called(load("transformers-eager"), *scenarios["causal"], "float64")
     made = masking.eager_mask(2, 5, 5, dtype=torch.float64)
     assert torch.equal(seen[0].expand(made.shape), made)
 
@@ -157,13 +157,13 @@ def test_a_masked_nan_in_a_value_propagates(spoilt, adapter):
 def test_they_refuse_what_everyone_must_refuse(scenarios, adapter, name, index):
     inputs = dict(scenarios["bool_mask_4x5"][0])
     inputs[name] = inputs[name][index]
-    assert isinstance(asked(load(adapter), inputs, dtype="float64"), Raised)
+    assert isinstance(called(load(adapter), inputs, dtype="float64"), Raised)
 
 
 @pytest.mark.parametrize("adapter", BOTH)
 def test_fewer_query_heads_than_key_heads_are_refused(scenarios, adapter):
     inputs, _ = scenarios["plain"]
-    answer = asked(load(adapter), inputs | {"query": inputs["query"][:, :1]}, dtype="float64")
+    answer = called(load(adapter), inputs | {"query": inputs["query"][:, :1]}, dtype="float64")
     assert "no model has 1 query heads and 3 key heads" in answer.message
 
 
@@ -171,5 +171,5 @@ def test_fewer_query_heads_than_key_heads_are_refused(scenarios, adapter):
 def test_outputs_without_elements(scenarios, index):
     inputs, _ = scenarios["plain"]
     empty = {name: array[index] if name == "query" or index == np.s_[:0] else array for name, array in inputs.items()}
-    assert "without elements" in asked(load("transformers"), empty, dtype="float64").reason
-    assert isinstance(asked(load("transformers-eager"), empty, dtype="float64"), Outputs)
+    assert "without elements" in called(load("transformers"), empty, dtype="float64").reason
+    assert isinstance(called(load("transformers-eager"), empty, dtype="float64"), Outputs)

@@ -30,7 +30,7 @@ What its users call, its kernels one by one, FlexAttention, and its module witho
 `causal_mask`, `context_vector` ``transpose``, ``tril`` and ``matmul``
 =============================== =====================================================================
 
-`torch-math` and `torch-flash` are ``scaled_dot_product_attention`` and its gradients alone, the kernel held fast by
+`torch-math` and `torch-flash` are ``scaled_dot_product_attention`` and its gradients alone, the kernel chosen by
 ``torch.nn.attention.sdpa_kernel``. Their limits are the same; on a CPU the flash kernel also declines an
 Ev other than E and masks of rank 3, and on the way back every float mask. Where `output` and `logsumexp` are given
 without a mask, its gradients come from ``aten::_scaled_dot_product_flash_attention_for_cpu_backward``, which autograd

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attnspec.base.errors import Unsupported
-from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
-from attnspec.tensors.of_torch import find_device, to_array, to_tensor, torch
+from attnspec.tensors.of_torch import to_array, to_tensor, torch
 from attnspec_adapters.composing import taking
-from attnspec_adapters.torch.kernels import CONVENTIONS, heads_differ
+from attnspec_adapters.torch.kernels import CONVENTIONS, TorchAdapter, heads_differ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -22,16 +21,11 @@ if TYPE_CHECKING:
 flex = import_library("torch.nn.attention.flex_attention", adapter="torch-flex")
 
 
-class TorchFlex:
-    """FlexAttention alone, on a device named as in PyTorch; `TargetError` where PyTorch cannot use it."""
+class TorchFlex(TorchAdapter):
+    """FlexAttention alone."""
 
     name: ClassVar[str] = "torch, FlexAttention"
-    version: ClassVar[str] = str(torch.__version__)
-    dtypes: ClassVar[tuple[str, ...]] = FLOAT_DTYPES
     conventions: ClassVar[Mapping[str, str]] = {**CONVENTIONS, "no_keys": "refuse"}
-
-    def __init__(self, device: str = "cpu") -> None:
-        self._device = find_device(device)
 
     @taking(
         "mask past_key past_value key_lengths query_lengths sinks alibi_slopes "
@@ -57,15 +51,15 @@ class TorchFlex:
                 raise Unsupported("FlexAttention asks what a mask or a bias says of the first query, and there is none")
             shape = (*queries.shape[:3], keys.shape[-2]) if given.query.ndim == given.key.ndim == 4 else ()
             window = (None, None) if given.window is None else (given.window[0], given.window[1])
-            places = _Places(self._offsets(given, keys), lengths, window, given.is_causal)
+            positions = _Positions(self._offsets(given, keys), lengths, window, given.is_causal)
             attended = None if mask is None else torch.broadcast_to(mask, shape)
             added = attended is not None and attended.dtype != torch.bool
             output, further = flex.flex_attention(
                 queries,
                 keys,
                 values,
-                score_mod=_score_mod(given.softcap, slopes, places, attended if added else None),
-                block_mask=_block_mask(places, None if added else attended, shape, self._device),
+                score_mod=_score_mod(given.softcap, slopes, positions, attended if added else None),
+                block_mask=_block_mask(positions, None if added else attended, shape, self._device),
                 scale=given.scale,
                 enable_gqa=heads_differ(given.query, given.key),
                 return_aux=flex.AuxRequest(lse=True),
@@ -90,7 +84,7 @@ class TorchFlex:
 
 
 @dataclass(frozen=True)
-class _Places:
+class _Positions:
     """Where the queries stand among the keys, and what follows from that alone."""
 
     offsets: Any
@@ -119,19 +113,19 @@ class _Places:
         return allowed if self.key_lengths is None else allowed & (key < self.key_lengths[batch])
 
 
-def _block_mask(places: _Places, attended: Any, shape: tuple[int, ...], device: Any) -> Any:
+def _block_mask(positions: _Positions, attended: Any, shape: tuple[int, ...], device: Any) -> Any:
     """Return the ``BlockMask`` of every exclusion, or None where there is none."""
-    if not places.exclude and attended is None:
+    if not positions.exclude and attended is None:
         return None
 
     def mask_mod(batch: Any, head: Any, query: Any, key: Any) -> Any:
-        allowed = places.allow(batch, query, key)
+        allowed = positions.allow(batch, query, key)
         return allowed if attended is None else allowed & attended[batch, head, query, key]
 
     return flex.create_block_mask(mask_mod, *shape, device=device)
 
 
-def _score_mod(softcap: float | None, slopes: Any, places: _Places, bias: Any) -> Callable[..., Any] | None:
+def _score_mod(softcap: float | None, slopes: Any, positions: _Positions, bias: Any) -> Callable[..., Any] | None:
     """Return what turns a score into a logit, or None where they are the same."""
     if not softcap and slopes is None and bias is None:
         return None
@@ -141,7 +135,7 @@ def _score_mod(softcap: float | None, slopes: Any, places: _Places, bias: Any) -
             score = softcap * torch.tanh(score / softcap)
         if slopes is not None:
             # In the dtype of the scores, because a product rounded to half precision would be another bias.
-            score = score - slopes[head].to(score.dtype) * (places.position(batch, query) - key).abs()
+            score = score - slopes[head].to(score.dtype) * (positions.position(batch, query) - key).abs()
         if bias is not None:
             score = score + bias[batch, head, query, key].to(score.dtype)
         return score

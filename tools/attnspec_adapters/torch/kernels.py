@@ -35,18 +35,23 @@ _NO_KERNEL = ("No available kernel", "No viable backend")
 """Message of PyTorch where no kernel that is allowed takes the inputs, or the device has none."""
 
 
-class TorchKernel:
-    """``torch.nn.functional.scaled_dot_product_attention`` alone; `TargetError` for a device unknown to PyTorch."""
+class TorchAdapter:
+    """What every adapter of PyTorch has: its version, every dtype, a device; `TargetError` for one that is unknown."""
 
     name: ClassVar[str]
     version: ClassVar[str] = str(torch.__version__)
     dtypes: ClassVar[tuple[str, ...]] = FLOAT_DTYPES
     conventions: ClassVar[Mapping[str, str]] = CONVENTIONS
-    kernel: ClassVar[str | None] = None
-    """The member of ``torch.nn.attention.SDPBackend`` to run; None to leave the choice to PyTorch."""
 
     def __init__(self, device: str = "cpu") -> None:
         self._device = find_device(device)
+
+
+class TorchKernel(TorchAdapter):
+    """``torch.nn.functional.scaled_dot_product_attention`` alone."""
+
+    kernel: ClassVar[str | None] = None
+    """The member of ``torch.nn.attention.SDPBackend`` to run; None to leave the choice to PyTorch."""
 
     @taking("mask is_causal causal_alignment scale")
     def scaled_dot_product_attention(self, given: SimpleNamespace) -> NDArray[Any]:
@@ -127,9 +132,15 @@ class TorchFlash(TorchKernel):
         """
         if given.mask is not None and given.mask.dtype != np.bool_:
             raise Unsupported("torch's flash kernel gives no gradient of a mask")
-        is_stored = given.output is not None and given.logsumexp is not None
+        output, logsumexp = given.output, given.logsumexp
         is_aligned = not given.is_causal or given.causal_alignment == "top_left"
-        if not is_stored or given.mask is not None or not is_aligned or self._device.type != "cpu":
+        if (
+            output is None
+            or logsumexp is None
+            or given.mask is not None
+            or not is_aligned
+            or self._device.type != "cpu"
+        ):
             return self._by_autograd(given)
         with torch.inference_mode():
             tensors = self._tensors(given)
@@ -139,9 +150,9 @@ class TorchFlash(TorchKernel):
                 to_tensor(given.grad_output, self._device),
                 *tensors.values(),
                 # Its own forward pass leaves no output whose features lie apart, which it takes for granted.
-                to_tensor(given.output, self._device).contiguous(),
+                to_tensor(output, self._device).contiguous(),
                 # Half precision has it in float32.
-                to_tensor(given.logsumexp, self._device).to(torch.promote_types(tensors["query"].dtype, torch.float32)),
+                to_tensor(logsumexp, self._device).to(torch.promote_types(tensors["query"].dtype, torch.float32)),
                 0.0,
                 given.is_causal,
                 scale=given.scale,

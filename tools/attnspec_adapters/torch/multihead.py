@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from attnspec.base.errors import Unsupported
-from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.tensors.of_torch import find_device, to_array, to_tensor, torch
+from attnspec.tensors.of_torch import to_array, to_tensor, torch
 from attnspec_adapters.composing import biases_of, matrices_of, refuse_scale, taking
-from attnspec_adapters.torch.kernels import CONVENTIONS, TorchKernel
+from attnspec_adapters.torch.kernels import CONVENTIONS, TorchAdapter, TorchKernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +68,7 @@ def _module_mask(
 def _run_module(
     given: SimpleNamespace, tokens: tuple[Any, Any, Any], num_heads: int, *, need_weights: bool = True
 ) -> tuple[Any, Any]:
-    """Run a module on tokens (B, S, D) or (S, D); return the output and each head's weights, None unless asked for.
+    """Run a module on tokens (B, S, D) or (S, D); return the output and each head's weights, None unless requested.
 
     PyTorch may take its fast path where query, key and value are one tensor, and computes weights in another way than
     those that nobody sees. `Unsupported` for any `scale` but None or the only one that there is.
@@ -90,7 +89,7 @@ def _run_module(
         attn_mask=attn_mask,
         need_weights=need_weights,
         average_attn_weights=False,
-        # A hint, which stands for the mask where no weights are asked for.
+        # A hint, which stands for the mask where no weights are requested.
         is_causal=is_causal and mask is None and not need_weights,
     )
 
@@ -151,19 +150,11 @@ class Torch(TorchKernel):
             return to_array(torch.nn.init.xavier_normal_(tensor, generator=generator))
 
 
-class TorchMultihead:
-    """Module without weights, in which attention is ``scaled_dot_product_attention``.
-
-    `TargetError` for a device that PyTorch cannot use.
-    """
+class TorchMultihead(TorchAdapter):
+    """Module without weights, in which attention is ``scaled_dot_product_attention``."""
 
     name: ClassVar[str] = "torch, MultiheadAttention"
-    version: ClassVar[str] = str(torch.__version__)
-    dtypes: ClassVar[tuple[str, ...]] = FLOAT_DTYPES
     conventions: ClassVar[Mapping[str, str]] = {"input_checks": "lenient", "masked_nonfinite": "propagates"}
-
-    def __init__(self, device: str = "cpu") -> None:
-        self._device = find_device(device)
 
     @taking("w_output scale")
     def single_head_attention(self, given: SimpleNamespace) -> NDArray[Any]:
@@ -181,19 +172,11 @@ class TorchMultihead:
             return to_array(_run_module(given, tokens, given.num_heads, need_weights=False)[0])
 
 
-class TorchMultiheadFast:
-    """Fast path of the module for inference: one native function for self-attention.
-
-    `TargetError` for a device that PyTorch cannot use.
-    """
+class TorchMultiheadFast(TorchAdapter):
+    """Fast path of the module for inference: one native function for self-attention."""
 
     name: ClassVar[str] = "torch, MultiheadAttention, fast path"
-    version: ClassVar[str] = str(torch.__version__)
-    dtypes: ClassVar[tuple[str, ...]] = FLOAT_DTYPES
     conventions: ClassVar[Mapping[str, str]] = {**TorchMultihead.conventions, "fully_masked_row": "nan"}
-
-    def __init__(self, device: str = "cpu") -> None:
-        self._device = find_device(device)
 
     @taking(_OPTIONAL)
     def multi_head_attention(self, given: SimpleNamespace) -> tuple[NDArray[Any], NDArray[Any]]:

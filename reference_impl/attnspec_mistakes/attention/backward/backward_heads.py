@@ -127,8 +127,8 @@ def causal_begun(begun: Callable[[Integers, Integers], Booleans]) -> Backward:
         summed = begun(queries[:, np.newaxis], keys)
         return sum_for_keys(np.where(summed, of_scores, 0), of_queries, attendable & summed)
 
-    departed = backward_with(sum_for_keys=sums)
-    return on_calls(scaled_dot_product_attention_backward, lambda given: bool(given.get("is_causal")), departed)
+    patched = backward_with(sum_for_keys=sums)
+    return on_calls(scaled_dot_product_attention_backward, lambda given: bool(given.get("is_causal")), patched)
 
 
 def filled_with_last(tile: int) -> Backward:
@@ -265,7 +265,7 @@ def averaged(grad_logits: Array, repeated: tuple[int, ...]) -> Array:
 
 
 def first(grad_logits: Array, repeated: tuple[int, ...]) -> Array:
-    """Take the first place of the axes."""
+    """Take the first index of the axes."""
     kept = [slice(0, 1) if axis in repeated else slice(None) for axis in range(grad_logits.ndim)]
     return grad_logits[tuple(kept)].sum(axis=repeated)
 

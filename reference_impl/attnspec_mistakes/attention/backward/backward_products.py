@@ -14,7 +14,7 @@ from attnspec_mistakes.attention.forward.attention_patches import (
     repeating,
     replaying,
 )
-from attnspec_mistakes.patches import restating
+from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_gradients import sum_for_keys
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias
@@ -188,7 +188,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.causality_ignored_for_keys": in_some(without("is_causal"), "grad_key", "grad_value"),
     "sdpa_backward.causality_ignored_for_queries": in_some(without("is_causal"), "grad_query"),
     "sdpa_backward.causality_without_diagonal": replaying(
-        causal_mask=lambda **places: causal_mask(**{**places, "offset": places["offset"] - 1})
+        causal_mask=lambda **lengths: causal_mask(**{**lengths, "offset": lengths["offset"] - 1})
     ),
     "sdpa_backward.other_alignment": repeating(
         lambda given: {"causal_alignment": OTHER_ALIGNMENT[given["causal_alignment"]]}
@@ -215,9 +215,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.queries_and_keys_exchanged": exchanging("grad_query", "grad_key"),
     "sdpa_backward.scores_not_transposed": backward_with(sum_for_keys=with_transposed),
     "sdpa_backward.values_shared_evenly": even_values,
-    "sdpa_backward.gradient_taken_as_ones": restating(
-        scaled_dot_product_attention_backward, grad_output=lambda arguments: np.ones_like(arguments["grad_output"])
-    ),
+    "sdpa_backward.gradient_taken_as_ones": altered(scaled_dot_product_attention_backward, grad_output=np.ones_like),
     "sdpa_backward.value_features_cut": of_key_width,
     "sdpa_backward.last_value_feature_dropped": backward_with(
         score_every_key=lambda grad_output, value: narrow(grad_output, value, max(value.shape[-1] // 2 * 2, 1))

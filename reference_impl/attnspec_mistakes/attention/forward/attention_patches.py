@@ -77,13 +77,13 @@ def repeating(change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Backward
     return backward_with(scaled_dot_product_attention=forward)
 
 
-def in_some(departed: Backward, *names: str) -> Backward:
-    """Make a backward pass that departs in some gradients alone, such as ``grad_key``; the others are right."""
+def in_some(patched: Backward, *names: str) -> Backward:
+    """Make a backward pass that is wrong in some gradients alone, such as ``grad_key``; the others are right."""
 
     @wraps(scaled_dot_product_attention_backward)
     def computed(**arguments: Any) -> AttentionGradients:
         right = scaled_dot_product_attention_backward(**arguments)
-        wrong = departed(**arguments)
+        wrong = patched(**arguments)
         return right._replace(**{name: getattr(wrong, name) for name in names})
 
     return computed
@@ -207,8 +207,8 @@ def attend_at(query: Array, key: Array, value: Array, positions: Positions, **gi
     return scaled_dot_product_attention(query, key, value, mask=bias, **given)
 
 
-def placing(place: Callable[..., Positions]) -> Callable[..., ServedAttention]:
-    """Make an `attend_to_pages` that places queries and keys by a rule of its own.
+def placing(position: Callable[..., Positions]) -> Callable[..., ServedAttention]:
+    """Make an `attend_to_pages` that positions queries and keys by a rule of its own.
 
     The rule has the pages of a sequence, the page size, the lengths of all sequences' queries and keys, the number of
     the sequence, and the alignment.
@@ -228,7 +228,7 @@ def placing(place: Callable[..., Positions]) -> Callable[..., ServedAttention]:
                 query[entry : entry + 1, :, :queries],
                 alone(read_in_order(key_pool, pages[entry], keys)),
                 alone(read_in_order(value_pool, pages[entry], keys)),
-                place(pages[entry], key_pool.shape[1], counted, key_lengths, entry, alignment),
+                position(pages[entry], key_pool.shape[1], counted, key_lengths, entry, alignment),
                 mask=columns_of(mask, keys),
                 **others,
             )

@@ -15,7 +15,7 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, through_float16
+from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, replacing, through_float16
 from attnspec_reference.attention.attention_keys import is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias
 from attnspec_reference.attention.attention_softmax import divide_by_total, exponentiate, largest_logit, log_sum_exp
@@ -26,15 +26,13 @@ from attnspec_reference.precision import result_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import DTypeLike
-
     from attnspec_mistakes.mistake import Making
     from attnspec_mistakes.patches import Computation
     from attnspec_reference.precision import Array, Booleans
 
 
 def a_billion_below(logits: Array, attendable: Booleans) -> Array:
-    """Put -1e9 in the place of minus infinity where something else may be attended to."""
+    """Put -1e9 for minus infinity where something else may be attended to."""
     hidden = np.where(attendable.any(axis=-1, keepdims=True), -1e9, -np.inf)
     return np.where(attendable, logits, hidden)
 
@@ -43,16 +41,6 @@ def nan_to_zero(weights: Array, value: Array, attendable: Booleans) -> Array:
     """Replace every NaN of the output by 0."""
     output = weigh_values(weights, value, attendable)
     return np.where(np.isnan(output), 0, output)
-
-
-def returned_in(dtype: DTypeLike) -> Computation:
-    """Make an attention whose output always has one dtype."""
-
-    def attend(**arguments: Any) -> Attention:
-        attention = scaled_dot_product_attention(**arguments)
-        return attention._replace(output=attention.output.astype(dtype))
-
-    return attend
 
 
 def output_not_narrowed(**arguments: Any) -> Attention:
@@ -155,10 +143,10 @@ class KeptBias:
         """Add the bias that was made for these slopes and this shape first."""
         if alibi_slopes is None:
             return scores
-        place = (alibi_slopes.tobytes(), scores.shape, scores.dtype.name)
-        if place not in self.kept:
-            self.kept[place] = add_distance_bias(np.zeros_like(scores), alibi_slopes, offset)
-        return scores + self.kept[place]
+        kind = (alibi_slopes.tobytes(), scores.shape, scores.dtype.name)
+        if kind not in self.kept:
+            self.kept[kind] = add_distance_bias(np.zeros_like(scores), alibi_slopes, offset)
+        return scores + self.kept[kind]
 
     def __call__(self, **arguments: Any) -> Attention:
         """Attend, by a bias that may be an older one."""
@@ -204,7 +192,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "sdpa.computed_in_float32": in_single_precision(scaled_dot_product_attention),
     "sdpa.summed_in_half_precision": summed_in_half_precision,
-    "sdpa.output_in_float64": returned_in(np.float64),
+    "sdpa.output_in_float64": replacing(
+        scaled_dot_product_attention, output=lambda attention, _given: attention.output.astype(np.float64)
+    ),
     "sdpa.output_not_narrowed": output_not_narrowed,
     "sdpa.nan_suppressed": attention_with(weigh_values=nan_to_zero),
     "sdpa.scores_made_finite": attention_with(

@@ -10,7 +10,7 @@ import numpy as np
 from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
-from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision, patch, replacing
+from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision, on_calls, patch, replacing
 from attnspec_reference.attention.attention_keys import attendable_by_mask, causal_offset, distances_ahead, is_boolean
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores, exclude_keys, repeat_heads
 from attnspec_reference.attention.causal_mask import causal_mask
@@ -117,7 +117,7 @@ def keys_averaged(**arguments: Any) -> Attention:
 
 @in_working_precision
 def across_heads(**arguments: Any) -> Attention:
-    """Let the heads of a token attend to each other: tokens and heads change places."""
+    """Let the heads of a token attend to each other: tokens and heads are exchanged."""
     for name in ("query", "key", "value"):
         arguments[name] = np.swapaxes(arguments[name], 1, 2)
     attention = scaled_dot_product_attention(**arguments)
@@ -138,12 +138,12 @@ def capped_even_by_zero(scores: Array, softcap: float | None) -> Array:
         return cap * np.tanh(scores / cap)
 
 
-def capped_elsewhere(place: Callable[[float | None], dict[str, object]]) -> Computation:
+def capped_elsewhere(steps_of: Callable[[float | None], dict[str, object]]) -> Computation:
     """Make an attention that caps at another step than its own."""
 
     @in_working_precision
     def attend(*, softcap: float | None = None, **arguments: Any) -> Attention:
-        return attention_with(**place(softcap))(**arguments)
+        return attention_with(**steps_of(softcap))(**arguments)
 
     return attend
 
@@ -307,9 +307,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.scale_from_number_of_keys": scaled_by_default(inverse_root, "key", 2),
     "sdpa.stated_scale_ignored": ignoring(scaled_dot_product_attention, "scale"),
     "sdpa.zero_scale_as_default": attention_given(scale=lambda scale: scale or None),
-    "sdpa.stated_scale_divided": lambda **arguments: attention_with(
-        scale_scores=(divided_by_scale if (arguments.get("scale") is not None) else scale_scores)
-    )(**arguments),
+    "sdpa.stated_scale_divided": on_calls(
+        scaled_dot_product_attention,
+        lambda given: given.get("scale") is not None,
+        attention_with(scale_scores=divided_by_scale),
+    ),
     "sdpa.heads_tiled": attention_with(repeat_heads=tiled_heads),
     "sdpa.first_head_for_all": attention_with(repeat_heads=first_head_for_all),
     "sdpa.negative_scale_made_positive": attention_given(scale=abs),

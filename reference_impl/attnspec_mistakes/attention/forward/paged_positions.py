@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def without(keep: Callable[[list[Integers]], list[list[bool]]]) -> Callable[..., ServedAttention]:
-    """Make an `attend_to_pages` that reads zeros in the place of some pages of each sequence."""
+    """Make an `attend_to_pages` that reads zeros for some pages of each sequence."""
 
     def attend(
         query: Array, key_pool: Array, value_pool: Array, pages: list[Integers], key_lengths: list[int], **others: Any
@@ -83,12 +83,12 @@ def prefix_without_positions(
         of_queries, of_keys = own_positions(queries, keys, given.get("causal_alignment", "top_left"))
         for token in range(queries):
             # The prefix stands where the query does: neither ahead of it nor beyond a window.
-            places = np.where(of_keys < tokens, of_queries[token], of_keys)
+            moved = np.where(of_keys < tokens, of_queries[token], of_keys)
             attention = attend_at(
                 query[entry : entry + 1, :, token : token + 1],
                 alone(read_in_order(key_pool, own[: pages_needed(keys, size)], keys)),
                 alone(read_in_order(value_pool, own[: pages_needed(keys, size)], keys)),
-                (of_queries[token : token + 1], places),
+                (of_queries[token : token + 1], moved),
                 mask=columns_of(mask, keys),
                 **given,
             )
@@ -100,31 +100,31 @@ def prefix_without_positions(
 def keys_placed(change: Callable[[Integers, Integers, int], Integers]) -> Callable[..., Positions]:
     """Place keys in another way, by their position, the pages of the sequence and the page size."""
 
-    def place(pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
+    def positions(pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
         entry, alignment = rest
         queries, keys = own_positions(counted[entry], lengths[entry], alignment)
         return queries, change(keys, np.asarray(pages), size)
 
-    return place
+    return positions
 
 
 def queries_aligned(keys_of: Callable[[list[int], int, int], int]) -> Callable[..., Positions]:
     """Align queries as if there were another number of keys, by all lengths, that of the sequence and the page size."""
 
-    def place(_pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
+    def positions(_pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
         entry, alignment = rest
         queries, _ = own_positions(counted[entry], keys_of(lengths, lengths[entry], size), alignment)
         return queries, np.arange(int(lengths[entry]))
 
-    return place
+    return positions
 
 
 in_the_pool = keys_placed(lambda keys, pages, size: pages[keys // size] * size + keys % size)
 
 
-def only(place: Callable[..., Positions], argument: str) -> Callable[..., ServedAttention]:
+def only(positions: Callable[..., Positions], argument: str) -> Callable[..., ServedAttention]:
     """Make a mistake of positions that one feature alone makes; without it, everything stands where it should."""
-    wrong = placing(place)
+    wrong = placing(positions)
 
     def attend(*positional: Any, **arguments: Any) -> ServedAttention:
         given = arguments.get(argument)
@@ -139,13 +139,13 @@ def one_mask_for_all(
 ) -> ServedAttention:
     """Exclude in every sequence the keys that causality and window exclude in the first one."""
 
-    def place(
+    def positions(
         _pages: Integers, _size: int, counted: list[int], lengths: list[int], entry: int, alignment: str
     ) -> Positions:
         queries, _ = own_positions(counted[0], lengths[0], alignment)
         return np.resize(queries, counted[entry]), np.arange(lengths[entry])
 
-    return placing(place)(query, key_pool, value_pool, pages, key_lengths, **others)
+    return placing(positions)(query, key_pool, value_pool, pages, key_lengths, **others)
 
 
 def slot_in_sixteen_bits(pages: Integers, token: int, size: int) -> int:

@@ -91,7 +91,7 @@ def power_of_two(numbers: Array, scale: ArrayLike, dtype: np.dtype[Any]) -> Arra
 
 
 def of_new_tokens_alone(**arguments: Any) -> Outputs:
-    """Multiply the new keys and values by the scales, and leave the past as it is held."""
+    """Multiply the new keys and values by the scales, and leave the past as it is stored."""
     products = dict(arguments)
     dtype = output_dtype_or_own(arguments["query"], arguments.get("output_dtype"))
     for name in ("key", "value"):
@@ -182,8 +182,8 @@ def list_of_entries(**arguments: Any) -> Outputs:
 def by_query_head(scale: Array, heads: int) -> Array:
     """Take the scale of the query head's own number, as far as there is one, and the last one beyond."""
     matched = scale.reshape((1,) * (2 - scale.ndim) + scale.shape)
-    places = np.minimum(np.arange(heads), matched.shape[1] - 1)
-    return matched[:, places][:, :, np.newaxis, np.newaxis]
+    indices = np.minimum(np.arange(heads), matched.shape[1] - 1)
+    return matched[:, indices][:, :, np.newaxis, np.newaxis]
 
 
 def of_query_heads(**arguments: Any) -> Outputs:

@@ -1,4 +1,4 @@
-"""Departures: the reference, but for one thing, and never silently the reference itself."""
+"""Patches: the reference, but for one thing, and never silently the reference itself."""
 
 import inspect
 
@@ -29,19 +29,19 @@ def doubled(exponentials, axis):
 
 def test_replaces_a_step_and_leaves_the_original_alone():
     before = softmax([0.0, 0.0])
-    departed = patch(softmax, divide_by_sum=doubled)
-    assert departed([0.0, 0.0]).tolist() == [2.0, 2.0]
+    patched = patch(softmax, divide_by_sum=doubled)
+    assert patched([0.0, 0.0]).tolist() == [2.0, 2.0]
     assert np.array_equal(softmax([0.0, 0.0]), before)
 
 
 def test_keeps_name_description_signature_and_defaults():
-    departed = patch(attention_function, scale_scores=doubled)
-    assert departed.__name__ == "scaled_dot_product_attention"
-    assert departed.__qualname__ == attention_function.__qualname__
-    assert departed.__doc__ == attention_function.__doc__
-    assert departed.__module__ == attention_function.__module__
-    assert departed.__annotations__ == attention_function.__annotations__
-    assert inspect.signature(departed) == inspect.signature(attention_function)
+    patched = patch(attention_function, scale_scores=doubled)
+    assert patched.__name__ == "scaled_dot_product_attention"
+    assert patched.__qualname__ == attention_function.__qualname__
+    assert patched.__doc__ == attention_function.__doc__
+    assert patched.__module__ == attention_function.__module__
+    assert patched.__annotations__ == attention_function.__annotations__
+    assert inspect.signature(patched) == inspect.signature(attention_function)
 
 
 @pytest.mark.parametrize("name", ["no_such_step", "scale_scores", "x", "exponentials", "shape", "Any"])
