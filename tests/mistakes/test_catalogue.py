@@ -147,7 +147,7 @@ def test_a_convention_that_a_remedy_names_can_be_declared():
     assert not [(name, choice) for name, choice in named if choice not in CHOICES[name]]
 
 
-def test_a_mistake_is_told_in_three_plain_sentences():
+def test_a_mistake_is_reported_in_three_plain_sentences():
     for mistake in CATALOGUE:
         for sentence in (mistake.sentence, mistake.engineer, mistake.remedy):
             assert sentence.endswith("."), mistake.id

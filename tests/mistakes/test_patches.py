@@ -60,7 +60,7 @@ def test_departs_from_a_function_that_is_wrapped():
     assert wrapped(np.array([3.0]), np.array([6.0])).tolist() == [0.5]
 
 
-def test_departures_add_up():
+def test_patches_add_up():
     first = patch(softmax, divide_by_sum=doubled)
     both = patch(first, subtract=lambda x, amount: x * 0)
     assert both([3.0, 1.0]).tolist() == [2.0, 2.0]
@@ -78,7 +78,7 @@ def test_departures_add_up():
         in_working_precision(softmax),
     ],
 )
-def test_refuses_to_lose_an_earlier_departure_of_the_arguments(function):
+def test_refuses_to_lose_an_earlier_patch_of_the_arguments(function):
     with pytest.raises(ValueError, match="replace its steps first"):
         patch(function, divide_by_sum=doubled)
 

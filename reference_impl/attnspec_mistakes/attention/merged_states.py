@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 
 BLOCK_OF_FEATURES, BLOCK_OF_QUERIES = 32, 16
+GAP = 12.0
+LOG2_E = math.log2(math.e)
 
 
 def of_first(axis: int) -> Callable[[Array], Array]:
@@ -95,9 +97,6 @@ def rest_of(axis: int, block: int) -> Computation:
         return merged
 
     return computation
-
-
-GAP = 12.0
 
 
 def stepping(**steps: Any) -> Computation:
@@ -194,9 +193,6 @@ def power_of_magnitude(logsumexp: Array, largest: Array) -> Array:
 def weight_in_bfloat16(logsumexp: Array, largest: Array) -> Array:
     """Keep the upper 16 bits of each logarithm before it is weighed."""
     return np.where(logsumexp == -np.inf, 0, np.exp(cut_to_bfloat16(logsumexp) - cut_to_bfloat16(largest)))
-
-
-LOG2_E = math.log2(math.e)
 
 
 LOW = -1000.0

@@ -165,11 +165,6 @@ def one_after_the_other(first: Array, second: Array, cos: Array, sin: Array) -> 
     return first, sin * first + cos * second
 
 
-def twice(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
-    """Rotate what was rotated."""
-    return apply_rotary(apply_rotary(x, cos, sin, pairing=pairing), cos, sin, pairing=pairing)
-
-
 def of_first(axis: int) -> Callable[[Array], Array]:
     """Take the first row of the tables for all along an axis."""
     return lambda table: np.broadcast_to(np.take(table, [0], axis=axis), table.shape)
@@ -181,11 +176,6 @@ def of_first_if_alike_at_first(x: Any, cos: Any, sin: Any, *, pairing: str = "ha
     if all((table[:, :1] == table[:1, :1]).all() for table in tables):
         tables = [np.broadcast_to(table[:1], table.shape) for table in tables]
     return apply_rotary(x, *tables, pairing=pairing)
-
-
-def reversed_tokens(table: Array) -> Array:
-    """Read the rows of the tables from the last to the first."""
-    return table[:, ::-1]
 
 
 def by_head(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
@@ -390,7 +380,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "apply_rotary.first_token": named_output(altered(apply_rotary, cos=of_first(1), sin=of_first(1))),
     "apply_rotary.first_entry": named_output(altered(apply_rotary, cos=of_first(0), sin=of_first(0))),
     "apply_rotary.entries_alike_at_first": named_output(of_first_if_alike_at_first),
-    "apply_rotary.tokens_reversed": named_output(altered(apply_rotary, cos=reversed_tokens, sin=reversed_tokens)),
+    "apply_rotary.tokens_reversed": named_output(
+        altered(apply_rotary, **dict.fromkeys(("cos", "sin"), lambda table: table[:, ::-1]))
+    ),
     "apply_rotary.heads_as_tokens": named_output(by_head),
     "apply_rotary.first_head_only": named_output(first_head_only),
     "apply_rotary.turned_back": stepping(rotate=lambda first, second, cos, sin: rotate(first, second, cos, -sin)),
@@ -402,7 +394,7 @@ FUNCTIONS: Mapping[str, Making] = {
         rotate=lambda first, second, cos, sin: (cos * first - sin * second, sin * second + cos * first)
     ),
     "apply_rotary.part_by_part": stepping(rotate=lambda first, second, cos, sin: (cos * first, sin * second)),
-    "apply_rotary.twice": named_output(twice),
+    "apply_rotary.twice": named_output(lambda *, x, **given: apply_rotary(apply_rotary(x, **given), **given)),
     "apply_rotary.by_whole_matrix": named_output(by_a_whole_matrix),
     "apply_rotary.nan_zeroed": named_output(
         altered(apply_rotary, x=lambda x: np.where(np.isnan(x.astype(np.float64)), np.zeros_like(x), x))

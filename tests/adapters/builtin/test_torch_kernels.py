@@ -56,7 +56,7 @@ def test_the_flash_kernel_takes_less(agrees, declines, name):
 
 
 @pytest.mark.parametrize("adapter", BOTH)
-def test_the_kernel_is_held_fast_for_the_call_alone(adapter, monkeypatch, scenarios):
+def test_the_kernel_is_chosen_for_the_call_alone(adapter, monkeypatch, scenarios):
     expected = adapter.removeprefix("torch-")
     seen = []
 

@@ -166,7 +166,7 @@ class TorchMultihead(TorchAdapter):
     def multi_head_attention(self, given: SimpleNamespace) -> NDArray[Any]:
         """Run the module on (B, S, D); `Unsupported` for a `scale`, and for a mask without batch entries."""
         if given.mask is not None and given.query.shape[0] == 0:
-            raise Unsupported("MultiheadAttention, asked for no weights, cannot take a mask of no batch entries")
+            raise Unsupported("MultiheadAttention, run without weights, cannot take a mask of no batch entries")
         with torch.inference_mode():
             tokens = _tokens(given, self._device)
             return to_array(_run_module(given, tokens, given.num_heads, need_weights=False)[0])

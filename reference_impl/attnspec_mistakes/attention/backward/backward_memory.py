@@ -50,7 +50,7 @@ def one_part_after_the_other(array: Array) -> Array:
     return memory.reshape(array.shape)
 
 
-def scaled_in_place(**arguments: Any) -> AttentionGradients:
+def query_scaled(**arguments: Any) -> AttentionGradients:
     """Multiply the caller's query by the scale once it has served."""
     gradients = scaled_dot_product_attention_backward(**arguments)
     query = arguments["query"]
@@ -224,7 +224,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.gaps_ignored": reading(without_gaps, *TENSORS),
     "sdpa_backward.gaps_between_tokens": reading(tokens_close_together, *TENSORS),
     "sdpa_backward.direction_ignored": reading(read_forwards, *TENSORS),
-    "sdpa_backward.query_scaled_in_place": scaled_in_place,
+    "sdpa_backward.query_scaled_in_place": query_scaled,
     "sdpa_backward.gradient_overwritten": overwriting(
         scaled_dot_product_attention_backward, "grad_output", gradient_written
     ),

@@ -106,7 +106,7 @@ def weights_before_exclusion(**arguments: Any) -> Attention:
     return attention._replace(weights=weights.astype(attention.weights.dtype))
 
 
-def query_scaled_in_place(**arguments: Any) -> Attention:
+def query_scaled(**arguments: Any) -> Attention:
     """Multiply the caller's query by the scale."""
     query = arguments["query"]
     query *= np.asarray(applied_scale(arguments.get("scale"), query.shape[-1]), dtype=query.dtype)
@@ -114,7 +114,7 @@ def query_scaled_in_place(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
-def mask_negated_in_place(**arguments: Any) -> Attention:
+def mask_negated(**arguments: Any) -> Attention:
     """Turn the caller's Boolean mask round, for a select that wants what is hidden."""
     mask = arguments.get("mask")
     if mask is None or not is_boolean(mask):
@@ -123,7 +123,7 @@ def mask_negated_in_place(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**{**arguments, "mask": ~mask})
 
 
-def padding_cleared_in_place(**arguments: Any) -> Attention:
+def padding_cleared(**arguments: Any) -> Attention:
     """Set the caller's padded values to zero."""
     lengths = arguments.get("key_lengths")
     if lengths is not None:
@@ -153,7 +153,7 @@ class KeptBias:
         return self.attend(**arguments)
 
 
-def cache_written_in_place(**arguments: Any) -> Attention:
+def cache_written(**arguments: Any) -> Attention:
     """Write the new tokens over the caller's past, as a ring buffer does."""
     attention = scaled_dot_product_attention(**arguments)
     for past, new in (("past_key", "key"), ("past_value", "value")):
@@ -214,10 +214,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.logsumexp_before_exclusion": logsumexp_before_exclusion,
     "sdpa.weights_before_exclusion": weights_before_exclusion,
     "sdpa.through_float16": attention_with(widen=through_float16),
-    "sdpa.query_scaled_in_place": query_scaled_in_place,
-    "sdpa.mask_negated_in_place": mask_negated_in_place,
-    "sdpa.padding_cleared_in_place": padding_cleared_in_place,
-    "sdpa.cache_written_in_place": cache_written_in_place,
+    "sdpa.query_scaled_in_place": query_scaled,
+    "sdpa.mask_negated_in_place": mask_negated,
+    "sdpa.padding_cleared_in_place": padding_cleared,
+    "sdpa.cache_written_in_place": cache_written,
     "sdpa.scale_remembered": remembered("scale"),
     "sdpa.mask_remembered": remembered("mask"),
     "sdpa.distances_remembered": Made(scaled_dot_product_attention, begin=KeptBias),

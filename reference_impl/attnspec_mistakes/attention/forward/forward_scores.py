@@ -383,10 +383,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.causal_strict": attention_with(causal_mask=patch(causal_mask, at_or_before=before)),
     "sdpa.causal_one_ahead": attention_with(causal_mask=patch(causal_mask, at_or_before=at_most_one_ahead)),
     "sdpa.top_left_as_bottom_right": attention_with(
-        causal_offset=lambda _asked, *lengths: causal_offset("bottom_right", *lengths)
+        causal_offset=lambda _own, *lengths: causal_offset("bottom_right", *lengths)
     ),
     "sdpa.bottom_right_as_top_left": attention_with(
-        causal_offset=lambda _asked, *lengths: causal_offset("top_left", *lengths)
+        causal_offset=lambda _own, *lengths: causal_offset("top_left", *lengths)
     ),
     "sdpa.nan_in_mask_excludes": attention_given(
         mask=lambda mask: mask if is_boolean(mask) else np.where(np.isnan(mask), np.asarray(-np.inf, mask.dtype), mask)
