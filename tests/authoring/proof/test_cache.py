@@ -127,4 +127,4 @@ def test_each_digest_is_of_the_file_that_makes_the_mistake():
     assert "forward_scores.py" in files
     assert "patches.py" in files
     assert "mistake.py" in files
-    assert not {"forward_softmax.py", "forward_positions.py", "attention_layers.py", "rotary_scalings.py"} & files
+    assert not {"forward_softmax.py", "paged_positions.py", "attention_layers.py", "rotary_scalings.py"} & files
