@@ -1,6 +1,6 @@
-"""The catalogue of mistakes: wrong implementations, each a small departure from the reference.
+"""The catalogue of mistakes: wrong implementations, each the reference but for one thing.
 
-The mistakes serve twice. They prove that the cases notice what they should, and they tell an implementation that
+The mistakes serve twice. They prove that the cases notice what they should, and they say to an implementation that
 failed which mistake reproduces its numbers.
 
 Examples

@@ -1,7 +1,7 @@
 """Which cases notice each mistake: measured over the whole suite, and kept beside the catalogue.
 
 Mistakes that break the same rule are noticed by much the same cases, whatever numbers they give. So the cases that an
-unknown mistake fails tell which known ones it resembles. The file is written by
+unknown mistake fails say which known ones it resembles. The file is written by
 ``attnspec mistakes --matrix --write-noticed``.
 """
 

@@ -1,6 +1,6 @@
 """Which cases notice wrong implementations that strangers wrote, with the clauses that judges say they break.
 
-Whoever writes an attention goes wrong where others did before. So what an unknown implementation fails is held against
+Whoever writes an attention goes wrong where others did before. So what an unknown implementation fails is compared with
 what these fail, though nobody put their mistakes into the catalogue. The file is written by
 ``attnspec mistakes --judged FOLDER``, which names each folder of them.
 """
@@ -64,7 +64,7 @@ def judged_implementations(operation: str) -> tuple[Judged, ...]:
 
 @cache
 def judged_cases(operation: str) -> frozenset[str]:
-    """Return the ids of the cases of an operation that were held against these implementations."""
+    """Return the ids of the cases of an operation that were tried on these implementations."""
     return frozenset(_document()["operations"].get(operation, {"cases": ()})["cases"])
 
 

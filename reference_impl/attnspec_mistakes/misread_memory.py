@@ -42,7 +42,7 @@ def entries_close_together(array: Array) -> Array:
         return array
     row = array.shape[-1] * array.itemsize
     entry = array.shape[-2] * row
-    # Entries that lie farther apart end behind the place where they are read: nothing outside of them is touched.
+    # Entries that lie farther apart end behind where they are read: nothing outside of them is touched.
     if array.strides[-2:] != (row, array.itemsize) or array.strides[-3] <= entry:
         return array
     strides = (*array.strides[:-3], entry, *array.strides[-2:])
@@ -56,7 +56,7 @@ def tokens_close_together(array: Array) -> Array:
     entries, heads, tokens, width = array.shape
     head = width * array.itemsize
     token = heads * head
-    # Tokens that lie farther apart end behind the place where they are read: nothing outside of them is touched.
+    # Tokens that lie farther apart end behind where they are read: nothing outside of them is touched.
     if array.strides[1::2] != (head, array.itemsize) or array.strides[2] <= token:
         return array
     strides = (tokens * token if entries > 1 else array.strides[0], head, token, array.itemsize)
@@ -78,18 +78,18 @@ def overwriting(
     """
 
     @wraps(function)
-    def departed(**arguments: Any) -> Outputs:
+    def patched(**arguments: Any) -> Outputs:
         outputs = {output: np.array(array) for output, array in by_name(function(**arguments)).items()}
         arguments[name][...] = written(arguments, outputs)
         return outputs
 
-    return departed
+    return patched
 
 
 class Remembering:
     """An operation that hears one argument only once for all calls that are alike in others.
 
-    Arrays are told apart by shape and dtype, other arguments by value.
+    Arrays are distinguished by shape and dtype, other arguments by value.
     """
 
     def __init__(self, function: Computation, name: str, alike: tuple[str, ...]) -> None:
@@ -102,13 +102,13 @@ class Remembering:
         """Compute with what was given for the argument the first time."""
         given = arguments.pop(self.name, _ABSENT)
         others = (distinguished(arguments.get(name)) for name in self.alike)
-        place = (*others, distinguished(given) if hasattr(given, "dtype") else None)
-        heard = self.remembered.setdefault(place, given)
+        kind = (*others, distinguished(given) if hasattr(given, "dtype") else None)
+        heard = self.remembered.setdefault(kind, given)
         return self.function(**arguments, **({} if heard is _ABSENT else {self.name: heard}))
 
 
 def distinguished(argument: Any) -> tuple[Any, ...]:
-    """Return by what an argument is told from another one: the shape and the dtype of an array, or the value."""
+    """Return what distinguishes an argument from another one: the shape and the dtype of an array, or the value."""
     return (argument.shape, str(argument.dtype)) if hasattr(argument, "dtype") else (repr(argument),)
 
 

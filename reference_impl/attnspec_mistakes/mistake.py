@@ -30,7 +30,7 @@ _OPERATIONS = {
 
 @dataclass(frozen=True)
 class Mistake:
-    """One wrong implementation of one operation, and what to tell the one who wrote it.
+    """One wrong implementation of one operation, and the sentences for the one who wrote it.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Mistake:
         Computes what the mistake computes: it takes the operation's arguments by keyword and returns a mapping or a
         named tuple of outputs. It raises ``ValueError`` where the shapes do not allow the mistake.
     erratum
-        Id of the erratum that tells of a document with this mistake, or None.
+        Id of the erratum about a document with this mistake, or None.
     source
         Address of a public report of this mistake, or None.
     shows_in

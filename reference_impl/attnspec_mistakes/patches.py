@@ -1,4 +1,4 @@
-"""Departures: the reference, but for one thing.
+"""Patches: the reference, but for one thing.
 
 A mistake is best understood beside what is right. So it is not written as an implementation of its own, but as the
 reference with one step replaced, one argument changed, or one argument not heard. The same holds for controls, which
@@ -40,14 +40,14 @@ def patch(function: Callable[Parameters, Returned], **replaced: object) -> Calla
     Raises
     ------
     ValueError
-        The function uses no global of that name, so the departure would silently equal the original; or its
-        arguments were already departed from, which would silently be lost.
+        The function uses no global of that name, so the patch would silently equal the original; or its
+        arguments were already changed, which would silently be lost.
     """
     inner = cast("FunctionType", function)
     while (wrapped := getattr(inner, "__wrapped__", None)) is not None:
         if inner.__globals__ is globals():
             raise ValueError(
-                f"{inner.__name__} already departs in its arguments; replace its steps first, its arguments then."
+                f"{inner.__name__} already differs in its arguments; replace its steps first, its arguments then."
             )
         inner = cast("FunctionType", wrapped)
     for name in replaced:
@@ -61,7 +61,7 @@ def patch(function: Callable[Parameters, Returned], **replaced: object) -> Calla
     )
     rebuilt.__kwdefaults__ = inner.__kwdefaults__
     rebuilt = wraps(inner)(rebuilt)
-    # The rebuilt function must not lead back to the original, or a departure from it would lose this one.
+    # The rebuilt function must not lead back to the original, or a patch of it would lose this one.
     del rebuilt.__wrapped__
     return np.errstate(all="ignore")(cast("Callable[Parameters, Returned]", rebuilt))
 
@@ -70,34 +70,34 @@ def altered(function: Callable[..., Returned], **changes: Callable[[Any], Any]) 
     """Change arguments on their way in, each by a function of its value; what is absent or None stays so."""
 
     @wraps(function)
-    def departed(*positional: Any, **arguments: Any) -> Returned:
+    def computed(*positional: Any, **arguments: Any) -> Returned:
         for name, change in changes.items():
             if arguments.get(name) is not None:
                 arguments[name] = change(arguments[name])
         return function(*positional, **arguments)
 
-    return departed
+    return computed
 
 
 def ignoring(function: Callable[..., Returned], *names: str) -> Callable[..., Returned]:
     """Make a function deaf to some of its arguments: they keep their defaults."""
 
     @wraps(function)
-    def departed(*positional: Any, **arguments: Any) -> Returned:
+    def computed(*positional: Any, **arguments: Any) -> Returned:
         heard = {name: value for name, value in arguments.items() if name not in names}
         return function(*positional, **heard)
 
-    return departed
+    return computed
 
 
 def on_calls(
-    function: Callable[..., Any], when: Callable[[Mapping[str, Any]], bool], departed: Callable[..., Any]
+    function: Callable[..., Any], when: Callable[[Mapping[str, Any]], bool], patched: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Depart from a function on those calls alone for which something holds of all the arguments."""
+    """Patch a function on those calls alone for which something holds of all the arguments."""
 
     @wraps(function)
     def computed(**arguments: Any) -> Any:
-        return (departed if when(arguments) else function)(**arguments)
+        return (patched if when(arguments) else function)(**arguments)
 
     return computed
 
@@ -114,10 +114,10 @@ def exchanging(function: Callable[..., Returned], *pairs: tuple[str, str]) -> Ca
     other = {**dict(pairs), **{second: first for first, second in pairs}}
 
     @wraps(function)
-    def departed(**arguments: Any) -> Returned:
+    def computed(**arguments: Any) -> Returned:
         return function(**{other.get(name, name): value for name, value in arguments.items()})
 
-    return departed
+    return computed
 
 
 def defaulting(
@@ -126,13 +126,24 @@ def defaulting(
     """Give arguments another default, a function of all that are given; where one is stated, nothing changes."""
 
     @wraps(function)
-    def departed(**arguments: Any) -> Returned:
+    def computed(**arguments: Any) -> Returned:
         for name, formula in formulas.items():
             if arguments.get(name) is None:
                 arguments[name] = formula(arguments)
         return function(**arguments)
 
-    return departed
+    return computed
+
+
+def replacing(function: Callable[..., Any], **changes: Callable[[Any, Mapping[str, Any]], Any]) -> Callable[..., Any]:
+    """Compute rightly, and replace outputs, each by a function of all that are right and of the arguments."""
+
+    @wraps(function)
+    def computed(**arguments: Any) -> Any:
+        right = function(**arguments)
+        return right._replace(**{name: change(right, arguments) for name, change in changes.items()})
+
+    return computed
 
 
 def named_output(function: Callable[..., Array]) -> Computation:
@@ -203,7 +214,7 @@ def by_name(returned: Any) -> Mapping[str, Array]:
 def through_float16(array: ArrayLike, dtype: np.dtype[Any]) -> Array:
     """Read bfloat16 by way of float16, which holds neither its large numbers nor its small ones.
 
-    It stands in the place of :func:`attnspec_reference.precision.widen`, a step that every operation has.
+    It stands for :func:`attnspec_reference.precision.widen`, a step that every operation has.
     """
     numbers = np.asarray(array)
     # Known by name, so that the package that defines bfloat16 need not be imported.

@@ -14,7 +14,7 @@ from attnspec.families.attention.tolerance.sampled import sampled_tolerance
 from attnspec.families.attention.tolerance.tolerances import tolerance
 from attnspec.grading import grade
 from attnspec.validation.one_case import run_of
-from attnspec_mistakes.attention.long_tiles import Tiles
+from attnspec_mistakes.attention.long_mistakes import Tiles
 
 OPERATION = "scaled_dot_product_attention"
 CASE = "long/thousands/causal_1000"

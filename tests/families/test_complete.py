@@ -160,8 +160,12 @@ def test_the_clauses_of_an_operation_begin_with_its_short_name(operation):
 
 def test_every_library_that_is_built_in_is_listed():
     listed = {target.partition(":")[0].rpartition(".")[2] for target in BUILT_IN.values()}
-    doors = sorted((ROOT / "tools" / "attnspec_adapters").glob("*/__init__.py"))
-    built_in = [door.parent.name for door in doors if door.read_text("utf-8").startswith('"""The built-in adapter')]
+    doors = sorted((ROOT / "tools" / "attnspec_adapters").rglob("*.py"))
+    built_in = [
+        (door.parent if door.stem == "__init__" else door).stem
+        for door in doors
+        if door.read_text("utf-8").startswith('"""The built-in adapter')
+    ]
     assert {"flax", "jax", "torch"} < {*built_in}
     for name in built_in:
         assert name in listed, f"tools/attnspec/base/extensions.py (BUILT_IN) does not list {name}"

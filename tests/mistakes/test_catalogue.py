@@ -147,7 +147,7 @@ def test_a_convention_that_a_remedy_names_can_be_declared():
     assert not [(name, choice) for name, choice in named if choice not in CHOICES[name]]
 
 
-def test_a_mistake_is_told_in_three_plain_sentences():
+def test_a_mistake_is_reported_in_three_plain_sentences():
     for mistake in CATALOGUE:
         for sentence in (mistake.sentence, mistake.engineer, mistake.remedy):
             assert sentence.endswith("."), mistake.id
@@ -189,7 +189,7 @@ def test_a_mistake_keeps_the_dtype_of_its_inputs_and_the_inputs(operation, dtype
 
 
 def same(given, before):
-    """Whether an argument holds what it held, NaN included."""
+    """Whether an argument holds what it did before, NaN included."""
     return given.tobytes() == before.tobytes() if isinstance(before, np.ndarray) else given == before
 
 
@@ -202,7 +202,7 @@ def test_a_mistake_names_its_outputs_as_the_reference_does(probes):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_two_mistakes_are_one(operation, probes):
-    """Two mistakes that agree to the last bit on every probe could never be told apart."""
+    """Two mistakes that agree to the last bit on every probe could never be distinguished."""
     prints = {}
     for mistake in mistakes_of(operation):
         if mistake.begin is None and mistake.clause not in UNSEEN_ON_PROBES:

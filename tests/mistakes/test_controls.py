@@ -22,7 +22,7 @@ SHORT_NAMES = {
 LEFT_OUT = {
     **{control.id: {"value"} for control in CONTROLS if control.id.startswith("single_head.fused")},
     "context_vector.as_attention": {"raw_scores"},
-    "sdpa_backward.owed_alone": {"delta", "grad_scores"},
+    "sdpa_backward.required_alone": {"delta", "grad_scores"},
 }
 OF_QUERIES = ("output", "weights", "logsumexp", "scores", "logits", "grad_query", "delta", "grad_scores")
 ROUND_MORE_THAN_ONCE = ("sdpa_backward.heads_rounded_first", "sdpa_backward.rounded_between_phases")
@@ -45,10 +45,10 @@ def moderate(arguments):
     if "logsumexp" in arguments and np.max(np.abs(arguments["query"]), initial=0) < 4:
         return arguments
     kept = {name: value for name, value in arguments.items() if name not in ("output", "logsumexp")}
-    return {name: held(name, value) for name, value in kept.items()}
+    return {name: protected(name, value) for name, value in kept.items()}
 
 
-def held(name, value):
+def protected(name, value):
     if name in ("mask", "sinks") and value.dtype.kind == "f":
         return np.where(np.isfinite(value), np.clip(value, -50, 50), value)
     if name.startswith("logsumexp_"):

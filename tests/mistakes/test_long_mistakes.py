@@ -13,8 +13,7 @@ from attnspec.contract.implementation import Outputs
 from attnspec.grading import grade
 from attnspec.validation.one_case import run_of
 from attnspec_mistakes import CATALOGUE
-from attnspec_mistakes.attention.long_mistakes import MISTAKES
-from attnspec_mistakes.attention.long_tiles import Tiles
+from attnspec_mistakes.attention.long_mistakes import MISTAKES, Tiles
 from attnspec_reference import scaled_dot_product_attention
 
 QUICK = ("long/thousands/causal_1000", "long/thousands/decode_16384", "long/thousands/past_5000")
@@ -23,7 +22,7 @@ BY_ID = {mistake.id: mistake for mistake in MISTAKES}
 
 
 @cache
-def asked(case_id, dtype):
+def requested(case_id, dtype):
     """The run of a case, what it is called with, and the queries that its sample names."""
     case = CASES[case_id]
     rows = np.unique(case.sample["output"] // case.thinned["output"][-1] % case.thinned["output"][2])
@@ -31,7 +30,7 @@ def asked(case_id, dtype):
 
 
 def verdict(function, case_id, dtype):
-    run, arguments, rows = asked(case_id, dtype)
+    run, arguments, rows = requested(case_id, dtype)
     return grade(run, Outputs(dict(function.of_rows(arguments, rows))))
 
 

@@ -47,23 +47,23 @@ def begun(*alike):
 
 
 def test_an_argument_is_remembered_for_calls_that_are_alike():
-    asked = begun("x")
-    assert asked(x=TABLE, axis=0)["axis"] == 0
-    assert asked(x=TABLE + 1, axis=1)["axis"] == 0
-    assert asked(x=TABLE.astype(np.float32), axis=1)["axis"] == 1
-    assert asked(x=TABLE[:1], axis=None)["axis"] is None
-    assert asked(x=TABLE[:1], axis=1)["axis"] is None
+    called = begun("x")
+    assert called(x=TABLE, axis=0)["axis"] == 0
+    assert called(x=TABLE + 1, axis=1)["axis"] == 0
+    assert called(x=TABLE.astype(np.float32), axis=1)["axis"] == 1
+    assert called(x=TABLE[:1], axis=None)["axis"] is None
+    assert called(x=TABLE[:1], axis=1)["axis"] is None
 
 
 def test_an_argument_that_was_not_given_is_remembered_as_such():
-    asked = begun("length")
-    assert "axis" not in asked(length=3)
-    assert "axis" not in asked(length=3, axis=1)
-    assert asked(length=4, axis=1)["axis"] == 1
+    called = begun("length")
+    assert "axis" not in called(length=3)
+    assert "axis" not in called(length=3, axis=1)
+    assert called(length=4, axis=1)["axis"] == 1
 
 
 def test_arrays_that_differ_in_shape_or_dtype_are_remembered_beside_each_other():
-    asked = begun()
+    called = begun()
     for array in (TABLE, TABLE.T, TABLE.astype(np.float32)):
-        assert asked(axis=array)["axis"] is array
-        assert asked(axis=array + 1)["axis"] is array
+        assert called(axis=array)["axis"] is array
+        assert called(axis=array + 1)["axis"] is array

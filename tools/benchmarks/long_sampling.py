@@ -20,8 +20,7 @@ from attnspec.contract import ON_REQUEST
 from attnspec.contract.implementation import Outputs
 from attnspec.grading import grade
 from attnspec.validation.one_case import run_of
-from attnspec_mistakes.attention.long_mistakes import MISTAKES
-from attnspec_mistakes.attention.long_tiles import Tiles
+from attnspec_mistakes.attention.long_mistakes import MISTAKES, Tiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

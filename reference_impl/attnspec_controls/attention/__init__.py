@@ -18,7 +18,7 @@ from attnspec_controls.attention import (
     single_head_attention,
     softmax,
 )
-from attnspec_mistakes.attention.forward.attention_departures import of_products
+from attnspec_mistakes.attention.forward.attention_patches import of_products
 
 if TYPE_CHECKING:
     from attnspec_controls.control import Control

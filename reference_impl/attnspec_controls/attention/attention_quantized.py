@@ -9,7 +9,7 @@ import numpy as np
 from attnspec_controls.attention.attention_products import indexed_heads
 from attnspec_controls.attention.attention_softmax import from_logits, online, powers_of_two
 from attnspec_controls.control import Control
-from attnspec_mistakes.attention.forward.attention_departures import TENSORS, check_scales, of_products, tensors_of
+from attnspec_mistakes.attention.forward.attention_patches import TENSORS, check_scales, of_products, tensors_of
 from attnspec_mistakes.patches import by_name, patch
 from attnspec_reference.attention.attention_logits import dequantize, of_each_head, output_dtype_or_own
 from attnspec_reference.attention.phases import score_every_key, weigh_values

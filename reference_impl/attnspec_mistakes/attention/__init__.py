@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec_mistakes.attention import (
-    attention_layers,
-    backward,
-    context_and_weights,
-    forward,
-    layers_in_memory,
-    merged_edges,
-    merged_weights,
+from attnspec_mistakes.attention import attention_layers, layers_in_memory, merged_states
+from attnspec_mistakes.attention.backward import (
+    backward_delta,
+    backward_edges,
+    backward_heads,
+    backward_memory,
+    backward_products,
+    backward_sinks,
 )
-from attnspec_mistakes.attention.forward import building_blocks
+from attnspec_mistakes.attention.forward import (
+    building_blocks,
+    forward_numbers,
+    forward_positions,
+    forward_refusals,
+    forward_scores,
+    forward_softmax,
+    packed_sequences,
+    paged_positions,
+    paged_tables,
+    quantized_tensors,
+)
+from attnspec_mistakes.attention.forward.attention_patches import of_products
 from attnspec_mistakes.mistake import mistakes_in
 
 if TYPE_CHECKING:
@@ -21,9 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MISTAKES"]
 
+_OF_WIDE_TENSORS = mistakes_in(
+    *(forward_scores, forward_positions, forward_softmax, forward_numbers),
+    *(packed_sequences, paged_tables, paged_positions, forward_refusals),
+)
+
 MISTAKES: tuple[Mistake, ...] = (
     *mistakes_in(building_blocks),
-    *forward.MISTAKES,
-    *backward.MISTAKES,
-    *mistakes_in(merged_weights, merged_edges, attention_layers, context_and_weights, layers_in_memory),
+    # Mistakes that know of no quantized tensors are made with the products of numbers and scales.
+    *(replace(mistake, function=of_products(mistake.function)) for mistake in _OF_WIDE_TENSORS),
+    *mistakes_in(quantized_tensors),
+    *mistakes_in(backward_products, backward_delta, backward_heads, backward_sinks, backward_memory, backward_edges),
+    *mistakes_in(merged_states, attention_layers, layers_in_memory),
 )

@@ -1,4 +1,4 @@
-"""What goes wrong in the layers with weight matrices: single-head and multi-head attention."""
+"""What goes wrong in the layers with weight matrices, in context vectors, and in weights that are drawn."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward import forward_masks, forward_softmax
-from attnspec_mistakes.attention.forward.attention_departures import attention_with
+from attnspec_mistakes.attention.forward import forward_scores, forward_softmax
+from attnspec_mistakes.attention.forward.attention_patches import attention_with
 from attnspec_mistakes.attention.forward.building_blocks import (
     before,
     dealt_out,
@@ -20,6 +20,7 @@ from attnspec_mistakes.attention.forward.building_blocks import (
     unshifted,
 )
 from attnspec_mistakes.attention.forward.forward_scores import inverse_root, transposed_scores
+from attnspec_mistakes.mistake import Made
 from attnspec_mistakes.patches import (
     altered,
     defaulting,
@@ -27,14 +28,18 @@ from attnspec_mistakes.patches import (
     ignoring,
     ignoring_where,
     in_working_precision,
+    named_output,
     patch,
+    replacing,
     through_float16,
 )
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
+from attnspec_reference.attention.context_vector import ContextVector, context_vector
+from attnspec_reference.attention.glorot_normal import glorot_normal
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
+from attnspec_reference.attention.single_head_attention import single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
 
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
+    from attnspec_mistakes.patches import Computation, Outputs
     from attnspec_reference.precision import Array
 
 
@@ -67,27 +72,14 @@ def left_out(scores: Array, *, axis: int) -> Array:  # noqa: ARG001 - the mistak
 
 
 def unprojecting(weight: Array) -> Array:
-    """Put the identity in the place of a weight matrix."""
+    """Put the identity for a weight matrix."""
     return np.eye(weight.shape[0], dtype=weight.dtype)
-
-
-def weights_over_scores(**arguments: Any) -> SingleHeadAttention:
-    """Write the weights over the scores."""
-    attention = single_head_attention(**arguments)
-    return attention._replace(scores=attention.weights)
 
 
 def query_projection_for_keys(**arguments: Any) -> MultiHeadAttention:
     """Project the keys as if they were queries."""
     arguments["w_key"], arguments["b_key"] = arguments["w_query"], arguments.get("b_query")
     return multi_head_attention(**arguments)
-
-
-@in_working_precision
-def residual_added(**arguments: Any) -> MultiHeadAttention:
-    """Add the query to the output."""
-    attention = multi_head_attention(**arguments)
-    return attention._replace(output=attention.output + arguments["query"])
 
 
 def nothing_without_keys(**arguments: Any) -> MultiHeadAttention:
@@ -129,7 +121,7 @@ def checked_by_a_reshape(**arguments: Any) -> MultiHeadAttention:
 
 
 def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
-    """Leave out the features that do not fill a head, and return zeros in their place."""
+    """Leave out the features that do not fill a head, and return zeros for them."""
     width, heads = np.shape(arguments["query"])[-1], arguments["num_heads"]
 
     def combined(split: Array) -> Array:
@@ -176,18 +168,69 @@ def heads_scaled_by_default(formula: Callable[[int, int], float]) -> Computation
     )
 
 
-@in_working_precision
-def averaged_weights(**arguments: Any) -> MultiHeadAttention:
-    """Average the weights over the heads."""
-    attention = multi_head_attention(**arguments)
-    return attention._replace(weights=np.mean(attention.weights, axis=1))
-
-
 def mask_scaled_too(query: Array, key: Array, value: Array, mask: Array | None, **attributes: Any) -> Attention:
     """Add the mask to the dot products of a head and scale the sum."""
     if mask is not None and mask.dtype != np.bool_:
         mask = mask * attributes["scale"]
     return scaled_dot_product_attention(query, key, value, mask, **attributes)
+
+
+def context_scaled_by_default(formula: Callable[[int, int], float]) -> Computation:
+    """Make a context vector whose default scale is a formula of the numbers of tokens and features."""
+    return defaulting(context_vector, scale=lambda arguments: formula(*np.shape(arguments["encoder_states"])))
+
+
+def features_cut(**arguments: Any) -> ContextVector:
+    """Compare only the features that both states have."""
+    width = min(np.shape(arguments["encoder_states"])[-1], np.shape(arguments["decoder_state"])[-1])
+    for name in ("encoder_states", "decoder_state"):
+        arguments[name] = arguments[name][..., :width]
+    return context_vector(**arguments)
+
+
+TRUNCATED_DEVIATION = 0.87962566103423978
+"""Standard deviation of the standard normal distribution that is cut off at -2 and 2."""
+
+
+def spread(formula: Callable[[int, int], float]) -> Computation:
+    """Make an initialisation with another standard deviation."""
+    return named_output(patch(glorot_normal, standard_deviation=formula))
+
+
+def drawn(draw: Callable[[np.random.Generator, tuple[int, int]], Array]) -> Computation:
+    """Make an initialisation from another distribution than the standard normal one."""
+    return named_output(
+        patch(glorot_normal, draw_standard_normal=lambda shape, seed: draw(np.random.default_rng(seed), shape))
+    )
+
+
+def truncated(generator: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Draw again whatever lies more than two standard deviations from 0."""
+    numbers = generator.standard_normal(shape)
+    while (outside := np.abs(numbers) > 2).any():
+        numbers[outside] = generator.standard_normal(int(outside.sum()))
+    return numbers
+
+
+class OneGenerator:
+    """An initialisation that goes on with one random sequence, whatever seed it is given."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng(0)
+
+    def __call__(self, *, fan_in: int, fan_out: int, seed: int) -> Outputs:  # noqa: ARG002 - that is the mistake
+        """Draw the next matrix."""
+        return {"output": glorot_normal(fan_in=fan_in, fan_out=fan_out, seed=int(self.generator.integers(2**31)))}
+
+
+class OneGeneratorForZero(OneGenerator):
+    """An initialisation that takes a seed of 0 for none."""
+
+    def __call__(self, *, fan_in: int, fan_out: int, seed: int) -> Outputs:
+        """Draw the next matrix for the seed 0, and that of the seed for any other."""
+        if not seed:
+            return super().__call__(fan_in=fan_in, fan_out=fan_out, seed=seed)
+        return {"output": glorot_normal(fan_in=fan_in, fan_out=fan_out, seed=seed)}
 
 
 FUNCTIONS: Mapping[str, Making] = {
@@ -197,7 +240,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "single_head.query_and_key_weights_swapped": exchanging(single_head_attention, ("w_query", "w_key")),
     "single_head.value_not_projected": altered(single_head_attention, w_value=unprojecting),
     "single_head.scores_transposed": patch(single_head_attention, score_every_key=transposed_scores),
-    "single_head.weights_overwrite_scores": weights_over_scores,
+    "single_head.weights_overwrite_scores": replacing(
+        single_head_attention, scores=lambda attention, _arguments: attention.weights
+    ),
     "single_head.scale_missing": scaled_by_default(lambda _width: 1.0, "w_query", 1),
     "single_head.scale_multiplied": scaled_by_default(math.sqrt, "w_query", 1),
     "single_head.scale_from_model_width": scaled_by_default(inverse_root, "x", 1),
@@ -243,7 +288,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "multi_head.output_projection_missing": altered(multi_head_attention, w_output=unprojecting),
     "multi_head.output_projection_transposed": altered(multi_head_attention, w_output=np.transpose),
-    "multi_head.residual_added": residual_added,
+    "multi_head.residual_added": in_working_precision(
+        replacing(multi_head_attention, output=lambda attention, arguments: attention.output + arguments["query"])
+    ),
     "multi_head.rank_not_checked": axes_added,
     "multi_head.remainder_dropped": leftover_features_dropped,
     "multi_head.checked_by_a_reshape": checked_by_a_reshape,
@@ -255,12 +302,12 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.mask_ignored": ignoring(multi_head_attention, "mask"),
     "multi_head.mask_subtracted": with_heads(
         attention_with(
-            add_mask=forward_masks.subtracted_mask, attendable_by_mask=forward_masks.attendable_by_boolean_mask
+            add_mask=forward_scores.subtracted_mask, attendable_by_mask=forward_scores.attendable_by_boolean_mask
         )
     ),
-    "multi_head.boolean_mask_inverted": altered(multi_head_attention, mask=forward_masks.inverted_boolean),
-    "multi_head.float_mask_as_boolean": altered(multi_head_attention, mask=forward_masks.as_truth_values),
-    "multi_head.mask_of_first_batch_entry": altered(multi_head_attention, mask=forward_masks.first_of_batch),
+    "multi_head.boolean_mask_inverted": altered(multi_head_attention, mask=forward_scores.inverted_boolean),
+    "multi_head.float_mask_as_boolean": altered(multi_head_attention, mask=forward_scores.as_truth_values),
+    "multi_head.mask_of_first_batch_entry": altered(multi_head_attention, mask=forward_scores.first_of_batch),
     "multi_head.causal_ignored": ignoring(multi_head_attention, "is_causal"),
     "multi_head.causal_inverted": with_heads(attention_with(causal_mask=patch(causal_mask, at_or_before=later))),
     "multi_head.causal_strict": with_heads(attention_with(causal_mask=patch(causal_mask, at_or_before=before))),
@@ -268,8 +315,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.no_maximum": with_heads(forward_softmax.WITHOUT_MAXIMUM),
     "multi_head.maximum_axis_lost": with_heads(forward_softmax.MAXIMUM_AXIS_LOST),
     "multi_head.normaliser_multiplied": with_heads(forward_softmax.NORMALISER_MULTIPLIED),
-    "multi_head.weights_averaged": averaged_weights,
-    "multi_head.three_axes_as_batch": altered(multi_head_attention, mask=forward_masks.one_for_each_batch_entry),
+    "multi_head.weights_averaged": in_working_precision(
+        replacing(multi_head_attention, weights=lambda attention, _arguments: np.mean(attention.weights, axis=1))
+    ),
+    "multi_head.three_axes_as_batch": altered(multi_head_attention, mask=forward_scores.one_for_each_batch_entry),
     "multi_head.mask_scaled_too": with_heads(mask_scaled_too),
     "multi_head.causal_skipped_with_mask": ignoring_where(
         multi_head_attention, lambda given: given.get("mask") is not None, "is_causal"
@@ -284,7 +333,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.square_mask_as_padding": rows_as_entries,
     "multi_head.zeros_and_ones_as_boolean": altered(
         multi_head_attention,
-        mask=lambda mask: forward_masks.as_truth_values(mask) if ((mask == 0) | (mask == 1)).all() else mask,
+        mask=lambda mask: forward_scores.as_truth_values(mask) if ((mask == 0) | (mask == 1)).all() else mask,
     ),
     "multi_head.one_key_not_masked": ignoring_where(
         multi_head_attention, lambda given: np.shape(given["key"])[1] == 1, "mask"
@@ -294,4 +343,42 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "multi_head.excluded_nan_leaks": with_heads(partly_excluded_value_leaks),
     "multi_head.padding_mask_for_queries": padding_for_queries,
+    "context_vector.score_of_every_feature": patch(
+        context_vector, score_every_state=lambda encoder_states, decoder_state: encoder_states.T @ decoder_state
+    ),
+    "context_vector.scale_missing": context_scaled_by_default(lambda _tokens, _features: 1.0),
+    "context_vector.scale_multiplied": context_scaled_by_default(lambda _tokens, features: math.sqrt(features)),
+    "context_vector.scale_from_number_of_tokens": context_scaled_by_default(
+        lambda tokens, _features: 1.0 / math.sqrt(tokens)
+    ),
+    "context_vector.stated_scale_ignored": ignoring(context_vector, "scale"),
+    "context_vector.scores_as_weights": patch(
+        context_vector, scale_scores=lambda raw_scores, _scale: raw_scores, softmax=left_out
+    ),
+    "context_vector.softmax_missing": patch(context_vector, softmax=left_out),
+    "context_vector.uniform_mean": patch(
+        context_vector, softmax=lambda scores, *, axis: np.full_like(scores, 1.0 / scores.shape[axis])
+    ),
+    "context_vector.weights_on_features": patch(
+        context_vector, weigh_states=lambda weights, encoder_states: np.sum(weights * encoder_states, axis=0)
+    ),
+    "context_vector.scale_one_over_width": context_scaled_by_default(lambda _tokens, features: 1.0 / features),
+    "context_vector.width_not_checked": features_cut,
+    "context_vector.through_float16": patch(context_vector, widen=through_float16),
+    "glorot_normal.variance_as_deviation": spread(lambda fan_in, fan_out: 2.0 / (fan_in + fan_out)),
+    "glorot_normal.he_deviation": spread(lambda fan_in, _fan_out: math.sqrt(2.0 / fan_in)),
+    "glorot_normal.one_over_sum": spread(lambda fan_in, fan_out: math.sqrt(1.0 / (fan_in + fan_out))),
+    "glorot_normal.uniform": drawn(lambda generator, shape: generator.uniform(-math.sqrt(3), math.sqrt(3), shape)),
+    "glorot_normal.truncated": drawn(truncated),
+    "glorot_normal.truncated_and_stretched": drawn(
+        lambda generator, shape: truncated(generator, shape) / TRUNCATED_DEVIATION
+    ),
+    "glorot_normal.mean_shifted": drawn(lambda generator, shape: generator.normal(1.0, 1.0, shape)),
+    "glorot_normal.only_positive": drawn(lambda generator, shape: generator.uniform(0.0, math.sqrt(12), shape)),
+    "glorot_normal.transposed": named_output(lambda **arguments: glorot_normal(**arguments).T),
+    "glorot_normal.seed_ignored": Made(named_output(glorot_normal), begin=OneGenerator),
+    "glorot_normal.seed_of_zero_ignored": Made(named_output(glorot_normal), begin=OneGeneratorForZero),
+    "glorot_normal.drawn_in_pairs": drawn(
+        lambda generator, shape: generator.standard_normal(2 * (math.prod(shape) // 2)).reshape(shape)
+    ),
 }

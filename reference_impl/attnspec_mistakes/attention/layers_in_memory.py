@@ -51,13 +51,13 @@ class KeptUnderLengths:
 
     def __call__(self, *, query_length: int, key_length: int | None = None, **others: Any) -> Outputs:
         """Give the mask that was made for these lengths first."""
-        place = (query_length, key_length or query_length, *sorted(others.items()))
-        if place not in self.kept:
-            self.kept[place] = causal_mask(query_length=query_length, key_length=key_length, **others)
-        return {"output": np.array(self.kept[place])}
+        lengths = (query_length, key_length or query_length, *sorted(others.items()))
+        if lengths not in self.kept:
+            self.kept[lengths] = causal_mask(query_length=query_length, key_length=key_length, **others)
+        return {"output": np.array(self.kept[lengths])}
 
 
-def output_in_its_place(arguments: Mapping[str, Any], outputs: Mapping[str, Array]) -> Array:
+def output_over_input(arguments: Mapping[str, Any], outputs: Mapping[str, Array]) -> Array:
     """Lay the numbers of the output where those of the input were."""
     return outputs["output"].reshape(arguments["x"].shape)
 
@@ -69,7 +69,7 @@ def query_weights_scaled(arguments: Mapping[str, Any], _outputs: Mapping[str, Ar
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "softmax.written_in_place": overwriting(named_output(softmax), "x", output_in_its_place),
+    "softmax.written_in_place": overwriting(named_output(softmax), "x", output_over_input),
     "softmax.strides_ignored": altered(named_output(softmax), x=as_it_lies_in_memory),
     "softmax.column_major_axes_exchanged": named_output(transpose_worked_on),
     "softmax.axis_remembered": remembering(named_output(softmax), "axis", "x"),
@@ -77,11 +77,11 @@ FUNCTIONS: Mapping[str, Making] = {
         named_output(causal_mask), "offset", "query_length", "key_length", "additive"
     ),
     "causal_mask.no_keys_kept_as_square": Made(named_output(causal_mask), begin=KeptUnderLengths),
-    "split_heads.moved_in_place": overwriting(named_output(split_heads), "x", output_in_its_place),
+    "split_heads.moved_in_place": overwriting(named_output(split_heads), "x", output_over_input),
     "split_heads.strides_ignored": altered(named_output(split_heads), x=as_it_lies_in_memory),
     "split_heads.batch_stride_assumed": altered(named_output(split_heads), x=entries_close_together),
     "split_heads.number_remembered": remembering(named_output(split_heads), "num_heads", "x"),
-    "combine_heads.moved_in_place": overwriting(named_output(combine_heads), "x", output_in_its_place),
+    "combine_heads.moved_in_place": overwriting(named_output(combine_heads), "x", output_over_input),
     "combine_heads.strides_ignored": altered(named_output(combine_heads), x=as_it_lies_in_memory),
     "combine_heads.gaps_between_tokens": altered(named_output(combine_heads), x=tokens_close_together),
     "combine_heads.heads_remembered": remembering(named_output(combine_heads), "x"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnspec_mistakes.mistake import mistakes_in
-from attnspec_mistakes.rotary import rotary_edges, rotary_rotations, rotary_scalings
+from attnspec_mistakes.rotary import rotary_rotations, rotary_scalings
 
 if TYPE_CHECKING:
     from attnspec_mistakes.mistake import Mistake
 
 __all__ = ["MISTAKES"]
 
-MISTAKES: tuple[Mistake, ...] = mistakes_in(rotary_scalings, rotary_rotations, rotary_edges)
+MISTAKES: tuple[Mistake, ...] = mistakes_in(rotary_scalings, rotary_rotations)

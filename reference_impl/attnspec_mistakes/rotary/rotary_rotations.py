@@ -1,4 +1,4 @@
-"""What goes wrong in rotary tables and in the rotation."""
+"""What goes wrong in the rotation, in its tables, in memory, and in arguments that are to be refused."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, cut_to_bfloat16, ignoring, named_output, patch, through_float16
+from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
+from attnspec_mistakes.patches import (
+    altered,
+    cut_to_bfloat16,
+    ignoring,
+    ignoring_where,
+    named_output,
+    patch,
+    replacing,
+    through_float16,
+)
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
+from attnspec_reference.rotary.frequency_scalings import NEEDED
+from attnspec_reference.rotary.frequency_scalings import stretch_base
+from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
 
 if TYPE_CHECKING:
@@ -19,9 +32,9 @@ if TYPE_CHECKING:
     from attnspec_reference.precision import Array, Integers
 
 
-def at(places: Callable[[Integers], Integers]) -> Computation:
+def at(moved: Callable[[Integers], Integers]) -> Computation:
     """Make tables at other positions."""
-    return altered(rotary_tables, position_ids=lambda positions: places(np.asarray(positions)))
+    return altered(rotary_tables, position_ids=lambda positions: moved(np.asarray(positions)))
 
 
 def counted_between(positions: Integers) -> Integers:
@@ -49,8 +62,8 @@ def in_half_precision(rounded: Callable[[Integers, Array, np.dtype[Any]], Array]
                 return phases_of(positions, frequencies)
             return rounded(positions, frequencies, dtype).astype(frequencies.dtype)
 
-        departed = patch(rotary_tables, phases_of=phases)
-        return departed(position_ids, inverse_frequencies, attention_factor=attention_factor)
+        patched = patch(rotary_tables, phases_of=phases)
+        return patched(position_ids, inverse_frequencies, attention_factor=attention_factor)
 
     return computation
 
@@ -69,12 +82,6 @@ def sine_from_cosine(phases: Array) -> tuple[Array, Array]:
     """Take the sine from the cosine, which does not know its sign."""
     cos = np.cos(phases)
     return cos, np.sqrt(np.maximum(1.0 - cos * cos, 0.0))
-
-
-def on_the_cosine_only(**arguments: Any) -> RotaryTables:
-    """Multiply one table of the two."""
-    given = rotary_tables(**arguments)
-    return RotaryTables(given.cos, rotary_tables(**{**arguments, "attention_factor": 1.0}).sin)
 
 
 def but_for_still_pairs(position_ids: Any, inverse_frequencies: Any, **attention_factor: float) -> RotaryTables:
@@ -158,11 +165,6 @@ def one_after_the_other(first: Array, second: Array, cos: Array, sin: Array) -> 
     return first, sin * first + cos * second
 
 
-def twice(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
-    """Rotate what was rotated."""
-    return apply_rotary(apply_rotary(x, cos, sin, pairing=pairing), cos, sin, pairing=pairing)
-
-
 def of_first(axis: int) -> Callable[[Array], Array]:
     """Take the first row of the tables for all along an axis."""
     return lambda table: np.broadcast_to(np.take(table, [0], axis=axis), table.shape)
@@ -174,11 +176,6 @@ def of_first_if_alike_at_first(x: Any, cos: Any, sin: Any, *, pairing: str = "ha
     if all((table[:, :1] == table[:1, :1]).all() for table in tables):
         tables = [np.broadcast_to(table[:1], table.shape) for table in tables]
     return apply_rotary(x, *tables, pairing=pairing)
-
-
-def reversed_tokens(table: Array) -> Array:
-    """Read the rows of the tables from the last to the first."""
-    return table[:, ::-1]
 
 
 def by_head(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
@@ -206,7 +203,7 @@ def rest(change: Callable[[Array, int], Array]) -> Computation:
 
 
 def zeroed(output: Array, width: int) -> Array:
-    """Put zeros in their place."""
+    """Put zeros there."""
     output[..., width:] = 0
     return output
 
@@ -252,6 +249,89 @@ def by_a_whole_matrix(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> A
     return round_to(dtype, products.sum(axis=-2))
 
 
+def factors_inverted(**arguments: Any) -> RotaryFrequencies:
+    """Put the reciprocal of each factor into the caller's lists."""
+    frequencies = rotary_frequencies(**arguments)
+    for name in ("short_factors", "long_factors"):
+        factors = arguments.get(name)
+        if factors is not None:
+            factors[:] = [1.0 / factor for factor in factors]
+    return frequencies
+
+
+_DEFAULTS = {"factor": 1.0, "original_length": 2048, "low_frequency_factor": 1.0, "high_frequency_factor": 4.0}
+
+
+def missing_parameters_filled_in(**arguments: Any) -> RotaryFrequencies:
+    """Give a parameter that is missing a usual value."""
+    usual = {**_DEFAULTS, **dict.fromkeys(("short_factors", "long_factors"), [1.0] * (arguments["width"] // 2))}
+    for name in NEEDED.get(arguments.get("scaling", "none"), ()):
+        if arguments.get(name) is None:
+            arguments[name] = usual[name]
+    return rotary_frequencies(**arguments)
+
+
+def lists_cut(**arguments: Any) -> RotaryFrequencies:
+    """Take as many factors as there are pairs, from lists that are longer or are begun anew."""
+    pairs = arguments["width"] // 2
+    for name in ("short_factors", "long_factors"):
+        if arguments.get(name) is not None:
+            arguments[name] = np.resize(np.asarray(arguments[name], dtype=np.float64), pairs).tolist()
+    return rotary_frequencies(**arguments)
+
+
+def unchecked(*_given: Any) -> None:
+    """Refuse nothing."""
+
+
+def one_axis_too_few(position_ids: Any, inverse_frequencies: Any, *, attention_factor: float = 1.0) -> RotaryTables:
+    """Take positions without a batch axis for a batch of one."""
+    positions = np.atleast_2d(np.asarray(position_ids))
+    return rotary_tables(
+        positions.reshape(-1, positions.shape[-1]), np.ravel(inverse_frequencies), attention_factor=attention_factor
+    )
+
+
+@quietly
+def repeated_by_broadcasting(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Leave every shape to the rules of broadcasting."""
+    dtype = result_dtype(x)
+    cos, sin = (np.expand_dims(widen(table, dtype), -3) for table in (cos, sin))
+    rotated_width = 2 * cos.shape[-1]
+    first, second = pairs_of(widen(x, dtype)[..., :rotated_width], pairing)
+    first, second = rotate(first, second, cos, sin)
+    rest = np.asarray(x)[..., rotated_width:]
+    return put_back(round_to(dtype, first), round_to(dtype, second), pairing, rest)
+
+
+def unknown_pairing_as_half(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Take whatever is not interleaved for half."""
+    return apply_rotary(x, cos, sin, pairing="interleaved" if pairing == "interleaved" else "half")
+
+
+def surplus_dropped(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Cut the tables to the batch entries, the tokens and the features that there are."""
+    batch, _, tokens, features = np.shape(x)
+    cos, sin = (np.asarray(table)[:batch, :tokens, : features // 2] for table in (cos, sin))
+    return apply_rotary(x, cos, sin, pairing=pairing)
+
+
+def sines_fitted(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Cut the sines to the cosines, or repeat them."""
+    batch, tokens, pairs = np.shape(cos)
+    sin = np.asarray(sin)[:batch, :tokens, :pairs]
+    return apply_rotary(x, cos, np.broadcast_to(sin, np.shape(cos)), pairing=pairing)
+
+
+def axes_filled_in(x: Any, cos: Any, sin: Any, *, pairing: str = "half") -> Array:
+    """Take features without heads for one head, and tables without batch entries for those of all."""
+    features = np.asarray(x)
+    heads = features if features.ndim == 4 else features[:, np.newaxis]
+    shape = (heads.shape[0], *np.shape(cos)[-2:])
+    turned = apply_rotary(heads, np.broadcast_to(cos, shape), np.broadcast_to(sin, shape), pairing=pairing)
+    return turned.reshape(features.shape)
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "rotary_tables.positions_ignored": at(
         lambda positions: np.broadcast_to(np.arange(positions.shape[1], dtype=np.int64), positions.shape)
@@ -275,7 +355,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "rotary_tables.sine_unsigned": patch(rotary_tables, cosine_and_sine=sine_from_cosine),
     "rotary_tables.attention_factor_ignored": ignoring(rotary_tables, "attention_factor"),
-    "rotary_tables.attention_factor_once_for_both": on_the_cosine_only,
+    "rotary_tables.attention_factor_once_for_both": replacing(
+        rotary_tables, sin=lambda _tables, given: rotary_tables(**{**given, "attention_factor": 1.0}).sin
+    ),
     "rotary_tables.attention_factor_squared": altered(
         rotary_tables, attention_factor=lambda attention_factor: attention_factor * attention_factor
     ),
@@ -298,7 +380,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "apply_rotary.first_token": named_output(altered(apply_rotary, cos=of_first(1), sin=of_first(1))),
     "apply_rotary.first_entry": named_output(altered(apply_rotary, cos=of_first(0), sin=of_first(0))),
     "apply_rotary.entries_alike_at_first": named_output(of_first_if_alike_at_first),
-    "apply_rotary.tokens_reversed": named_output(altered(apply_rotary, cos=reversed_tokens, sin=reversed_tokens)),
+    "apply_rotary.tokens_reversed": named_output(
+        altered(apply_rotary, **dict.fromkeys(("cos", "sin"), lambda table: table[:, ::-1]))
+    ),
     "apply_rotary.heads_as_tokens": named_output(by_head),
     "apply_rotary.first_head_only": named_output(first_head_only),
     "apply_rotary.turned_back": stepping(rotate=lambda first, second, cos, sin: rotate(first, second, cos, -sin)),
@@ -310,7 +394,7 @@ FUNCTIONS: Mapping[str, Making] = {
         rotate=lambda first, second, cos, sin: (cos * first - sin * second, sin * second + cos * first)
     ),
     "apply_rotary.part_by_part": stepping(rotate=lambda first, second, cos, sin: (cos * first, sin * second)),
-    "apply_rotary.twice": named_output(twice),
+    "apply_rotary.twice": named_output(lambda *, x, **given: apply_rotary(apply_rotary(x, **given), **given)),
     "apply_rotary.by_whole_matrix": named_output(by_a_whole_matrix),
     "apply_rotary.nan_zeroed": named_output(
         altered(apply_rotary, x=lambda x: np.where(np.isnan(x.astype(np.float64)), np.zeros_like(x), x))
@@ -323,4 +407,37 @@ FUNCTIONS: Mapping[str, Making] = {
     "apply_rotary.rest_dropped": rest(lambda output, width: output[..., :width]),
     "apply_rotary.products_in_float16": stepping(widen=float16_as_it_is),
     "apply_rotary.through_float16": stepping(widen=through_float16),
+    "rotary_frequencies.factors_inverted_in_place": factors_inverted,
+    "rotary_frequencies.length_remembered": remembering(
+        rotary_frequencies, "sequence_length", "width", "theta", "scaling", "factor", "original_length"
+    ),
+    "rotary_tables.positions_advanced_in_place": overwriting(
+        rotary_tables, "position_ids", lambda arguments, _outputs: arguments["position_ids"] + 1
+    ),
+    "rotary_tables.gaps_ignored": altered(rotary_tables, position_ids=without_gaps, inverse_frequencies=without_gaps),
+    "rotary_tables.positions_remembered": remembering(rotary_tables, "position_ids", "inverse_frequencies"),
+    "apply_rotary.written_in_place": overwriting(
+        named_output(apply_rotary), "x", lambda _arguments, outputs: outputs["output"]
+    ),
+    "apply_rotary.strides_ignored": altered(named_output(apply_rotary), x=as_it_lies_in_memory),
+    "apply_rotary.cosines_remembered": remembering(named_output(apply_rotary), "cos", "x"),
+    "rotary_frequencies.odd_feature_dropped": altered(
+        patch(rotary_frequencies, check_width=unchecked), width=lambda width: width // 2 * 2
+    ),
+    "rotary_frequencies.unknown_scaling_as_none": ignoring_where(
+        rotary_frequencies, lambda given: given.get("scaling") not in NEEDED, "scaling"
+    ),
+    "rotary_frequencies.missing_parameters_filled_in": missing_parameters_filled_in,
+    "rotary_frequencies.lists_cut": lists_cut,
+    "rotary_frequencies.ranges_not_checked": patch(
+        rotary_frequencies,
+        check_ranges=unchecked,
+        stretch_base=lambda theta, width, *_given: theta if width < 4 else stretch_base(theta, width, *_given),
+    ),
+    "rotary_tables.one_axis_too_few": one_axis_too_few,
+    "apply_rotary.axes_filled_in": named_output(axes_filled_in),
+    "apply_rotary.sines_fitted": named_output(sines_fitted),
+    "apply_rotary.repeated_by_broadcasting": named_output(repeated_by_broadcasting),
+    "apply_rotary.surplus_dropped": named_output(surplus_dropped),
+    "apply_rotary.unknown_pairing_as_half": named_output(unknown_pairing_as_half),
 }

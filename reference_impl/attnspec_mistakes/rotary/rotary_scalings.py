@@ -33,9 +33,9 @@ def frequencies_with(**steps: object) -> Callable[..., RotaryFrequencies]:
     return patch(rotary_frequencies, **steps)
 
 
-def under(scaling: str, departed: Computation) -> Computation:
+def under(scaling: str, patched: Computation) -> Computation:
     """Go wrong under one scaling alone."""
-    return on_calls(rotary_frequencies, lambda given: given.get("scaling") == scaling, departed)
+    return on_calls(rotary_frequencies, lambda given: given.get("scaling") == scaling, patched)
 
 
 def without(scaling: str) -> Computation:

@@ -148,7 +148,7 @@ def test_it_refuses_what_everyone_must_refuse(scenarios, name, index):
 
 
 def test_another_backend_is_refused(monkeypatch):
-    backend = importlib.import_module("attnspec_adapters.keras.backend")
+    backend = importlib.import_module("attnspec_adapters.keras")
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(TargetError, match=r"imported with 'jax'\. Set KERAS_BACKEND=torch"):
         importlib.reload(backend)

@@ -1,6 +1,7 @@
 """The built-in adapters `onnx` and `onnxruntime`: mappings against the reference, conventions by running them."""
 
 import importlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from attnspec.contract.implementation import Declined, Outputs, Raised, Request
 from attnspec.targets import load
 
 pytest.importorskip("onnx")
-models = importlib.import_module("attnspec_adapters.onnx_models.attention")
+models = importlib.import_module("attnspec_adapters.onnx_models")
 
 ATTENTION = "scaled_dot_product_attention"
 BOTH = ["onnx", "onnxruntime"]
@@ -162,8 +163,9 @@ def test_each_model_has_the_oldest_operator_set_that_will_do(scenarios, name, op
         return [inputs["query"]] * 2
 
     inputs, attributes = scenarios[name]
-    options = {"is_causal": False, "causal_alignment": "top_left", "scale": None, "softcap": None} | attributes
-    models.run_attention(note, inputs, **options, steps=("weights",))
+    options = {"is_causal": False, "causal_alignment": "top_left", "scale": None, "softcap": None, "window": None}
+    given = SimpleNamespace(**{**dict.fromkeys(models.INPUTS), **options, **inputs, **attributes})
+    models.run_attention(note, given, ("weights",))
     assert seen == [opset]
 
 

@@ -16,7 +16,7 @@ from attnspec.targets.in_process import InProcessImplementation
 
 torch = pytest.importorskip("torch")
 package = importlib.import_module("attnspec_adapters.torch")
-tensors = importlib.import_module("attnspec_adapters.torch_tensors")
+tensors = importlib.import_module("attnspec.tensors.of_torch")
 adapter = package.Torch()
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3

@@ -9,7 +9,7 @@ from attnspec.contract.implementation import Outputs, Request
 from attnspec.targets import load
 
 torch = pytest.importorskip("torch")
-kernels = importlib.import_module("attnspec_adapters.torch.attention.kernels")
+kernels = importlib.import_module("attnspec_adapters.torch.kernels")
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 ATTENTION = "scaled_dot_product_attention"
@@ -56,7 +56,7 @@ def test_the_flash_kernel_takes_less(agrees, declines, name):
 
 
 @pytest.mark.parametrize("adapter", BOTH)
-def test_the_kernel_is_fixed_for_the_call_alone(adapter, monkeypatch, scenarios):
+def test_the_kernel_is_chosen_for_the_call_alone(adapter, monkeypatch, scenarios):
     expected = adapter.removeprefix("torch-")
     seen = []
 

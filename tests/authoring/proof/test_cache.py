@@ -124,7 +124,7 @@ def test_each_digest_is_of_the_file_that_makes_the_mistake():
     makers = caching._makers()
     assert all(makers.get(subject.id) for subject in (*CATALOGUE, *CONTROLS))
     files = {path.name for path in min(map(caching._closure, makers["sdpa.causal_strict"]), key=len)}
-    assert "forward_masks.py" in files
+    assert "forward_scores.py" in files
     assert "patches.py" in files
     assert "mistake.py" in files
-    assert not {"forward_softmax.py", "forward_positions.py", "attention_layers.py", "rotary_scalings.py"} & files
+    assert not {"forward_softmax.py", "paged_positions.py", "attention_layers.py", "rotary_scalings.py"} & files

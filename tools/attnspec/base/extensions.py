@@ -50,7 +50,7 @@ THIRD_PARTY: Mapping[str, str] = {
     "onnxruntime": "attnspec_adapters.onnxruntime:adapter",
     "onnx": "attnspec_adapters.onnx:adapter",
     "transformers": "attnspec_adapters.transformers:adapter",
-    "transformers-eager": "attnspec_adapters.transformers.eager:adapter",
+    "transformers-eager": "attnspec_adapters.transformers:eager",
     "mlx": "attnspec_adapters.mlx:adapter",
     "openvino": "attnspec_adapters.openvino:adapter",
     "paddle": "attnspec_adapters.paddle:adapter",

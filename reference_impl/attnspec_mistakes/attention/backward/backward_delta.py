@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import backward_with, changing, in_some, repeating
+from attnspec_mistakes.attention.forward.attention_patches import backward_with, changing, in_some, repeating
 from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.phases import applied_scale, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -24,7 +24,7 @@ from attnspec_reference.precision import result_dtype, widen
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans
 

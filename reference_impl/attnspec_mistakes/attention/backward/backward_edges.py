@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.backward.backward_products import is_additive
-from attnspec_mistakes.attention.forward.attention_departures import backward_with, repeating, replaying
+from attnspec_mistakes.attention.forward.attention_patches import backward_with, repeating, replaying
 from attnspec_mistakes.patches import on_calls
 from attnspec_reference.attention.phases import largest_logit
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
@@ -20,7 +20,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
 
@@ -67,8 +67,8 @@ def skipping(reached: Callable[[Booleans], Booleans]) -> Backward:
         kept = reached(attendable)
         return sum_for_keys(np.where(kept, of_scores, 0), of_queries, attendable & kept)
 
-    departed = backward_with(sum_for_queries=of_queries, sum_for_keys=of_keys)
-    return on_calls(scaled_dot_product_attention_backward, lambda given: given.get("window") is not None, departed)
+    patched = backward_with(sum_for_queries=of_queries, sum_for_keys=of_keys)
+    return on_calls(scaled_dot_product_attention_backward, lambda given: given.get("window") is not None, patched)
 
 
 def without_cut_tile(tile: int, *, last: bool) -> Callable[[Booleans], Booleans]:
@@ -76,16 +76,16 @@ def without_cut_tile(tile: int, *, last: bool) -> Callable[[Booleans], Booleans]
 
     def reached(attendable: Booleans) -> Booleans:
         keys = attendable.shape[-1]
-        places: Integers = np.arange(keys, dtype=np.int64)
+        positions: Integers = np.arange(keys, dtype=np.int64)
         some = attendable.any(axis=-1, keepdims=True)
         if not keys:
             return attendable
         if last:
             edge = keys - 1 - np.argmax(attendable[..., ::-1], axis=-1)[..., np.newaxis]
-            cut = (edge % tile == 0) & (places == edge) & (edge > 0)
+            cut = (edge % tile == 0) & (positions == edge) & (edge > 0)
         else:
             edge = np.argmax(attendable, axis=-1)[..., np.newaxis]
-            cut = (edge % tile == tile - 1) & (places == edge) & (edge < keys - 1)
+            cut = (edge % tile == tile - 1) & (positions == edge) & (edge < keys - 1)
         return ~(cut & some)
 
     return reached

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import backward_with, replaying
+from attnspec_mistakes.attention.forward.attention_patches import backward_with, replaying
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     distinguished,
@@ -18,15 +18,14 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import altered, by_name, in_single_precision, through_float16
+from attnspec_mistakes.patches import altered, by_name, in_single_precision, on_calls, through_float16
+from attnspec_reference.attention.scaled_dot_product_attention_backward import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores
-from attnspec_reference.attention.phases import applied_scale, largest_logit, score_every_key
+from attnspec_reference.attention.phases import largest_logit
+from attnspec_reference.attention.phases import applied_scale, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
-    sum_for_keys,
-    sum_for_queries,
-    sum_to_mask,
 )
 from attnspec_reference.precision import result_dtype, round_to
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_mistakes.patches import Outputs
     from attnspec_reference.precision import Array, Booleans
@@ -44,14 +43,14 @@ TENSORS = ("grad_output", "query", "key", "value", "mask")
 
 
 def one_part_after_the_other(array: Array) -> Array:
-    """Read an array from the place where it begins, and find zeros behind what it holds in memory."""
-    held = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
+    """Read an array from where it begins, and find zeros behind what it holds in memory."""
+    stored_once = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
     memory = np.zeros(array.size, dtype=array.dtype)
-    memory[: held.size] = held.ravel(order="K")
+    memory[: stored_once.size] = stored_once.ravel(order="K")
     return memory.reshape(array.shape)
 
 
-def scaled_in_place(**arguments: Any) -> AttentionGradients:
+def query_scaled(**arguments: Any) -> AttentionGradients:
     """Multiply the caller's query by the scale once it has served."""
     gradients = scaled_dot_product_attention_backward(**arguments)
     query = arguments["query"]
@@ -97,11 +96,11 @@ class Accumulating:
     def __call__(self, **arguments: Any) -> Outputs:
         """Compute the gradients, and add those of the call before."""
         found = by_name(scaled_dot_product_attention_backward(**arguments))
-        place = tuple(distinguished(found[name]) for name in self.names)
-        before = self.before.get(place, {})
-        # Another call alone adds: who asks the same again is not told apart from who asks for the first time.
+        kind = tuple(distinguished(found[name]) for name in self.names)
+        before = self.before.get(kind, {})
+        # Another call alone adds: the same call again is not distinguished from the first.
         outputs = {name: array + before[name] if name in before else array for name, array in found.items()}
-        self.before[place] = {name: np.array(outputs[name]) for name in self.names}
+        self.before[kind] = {name: np.array(outputs[name]) for name in self.names}
         return outputs
 
 
@@ -131,16 +130,6 @@ def added_in_dtype(of_scores: Array, of_queries: Array, dtype: Any) -> Array:
     return total
 
 
-def summed_in_half(**arguments: Any) -> AttentionGradients:
-    """Add what the queries give to keys and values in half precision."""
-    dtype = result_dtype(arguments["query"])
-    if dtype.itemsize > np.dtype(np.float16).itemsize:
-        return scaled_dot_product_attention_backward(**arguments)
-    return backward_with(
-        sum_for_keys=lambda of_scores, of_queries, _attendable: added_in_dtype(of_scores, of_queries, dtype)
-    )(**arguments)
-
-
 def reading(read: Callable[[Array], Array], *names: str) -> Backward:
     """Make a backward pass that misreads some of its inputs."""
     return altered(scaled_dot_product_attention_backward, **dict.fromkeys(names, read))
@@ -153,13 +142,6 @@ def smallest_logit(logits: Array) -> Array:
     """Find the smallest logit of each row that is attended; minus infinity where there is none."""
     least = np.where(logits == -np.inf, np.inf, logits).min(axis=-1, keepdims=True, initial=np.inf)
     return np.where(least == np.inf, -np.inf, least)
-
-
-def largest_before_scale(**arguments: Any) -> AttentionGradients:
-    """Subtract the largest product times the scale, which a scale below 0 makes the smallest score."""
-    if (arguments.get("scale") or 0) >= 0:
-        return scaled_dot_product_attention_backward(**arguments)
-    return replaying(largest_logit=smallest_logit)(**arguments)
 
 
 def largest_before(step: str, inner: Callable[..., Array]) -> Backward:
@@ -183,14 +165,14 @@ def largest_before(step: str, inner: Callable[..., Array]) -> Backward:
     return computed
 
 
-def in_half(steps: Callable[[Any], dict[str, Any]]) -> Backward:
-    """Make a backward pass that does some steps in the dtype of the inputs where that is half precision."""
+def in_half(steps: Callable[[Any], dict[str, Any]], make: Callable[..., Backward] = backward_with) -> Backward:
+    """Do some steps of a backward pass, or of what it replays, in the dtype of the inputs if that is half precision."""
 
     def computed(**arguments: Any) -> AttentionGradients:
         dtype = result_dtype(arguments["query"])
         if dtype.itemsize > _HALF:
             return scaled_dot_product_attention_backward(**arguments)
-        return backward_with(**steps(dtype))(**arguments)
+        return make(**steps(dtype))(**arguments)
 
     return computed
 
@@ -198,27 +180,6 @@ def in_half(steps: Callable[[Any], dict[str, Any]]) -> Backward:
 def stored(array: Array, dtype: Any) -> Array:
     """Store in a dtype, and read again."""
     return round_to(dtype, array).astype(array.dtype)
-
-
-def sums_stored(dtype: Any) -> dict[str, Any]:
-    """Store the sums over queries and keys before they are scaled."""
-
-    def for_queries(grad_scores: Array, key: Array, attendable: Booleans) -> Array:
-        return stored(sum_for_queries(grad_scores, key, attendable), dtype)
-
-    def for_keys(of_scores: Array, of_queries: Array, attendable: Booleans) -> Array:
-        return stored(sum_for_keys(of_scores, of_queries, attendable), dtype)
-
-    return {"sum_for_queries": for_queries, "sum_for_keys": for_keys}
-
-
-def queries_added(dtype: Any) -> dict[str, Any]:
-    """Add what the keys give to a query one after the other."""
-
-    def sums(grad_scores: Array, key: Array, _attendable: Booleans) -> Array:
-        return added_in_dtype(grad_scores.swapaxes(-1, -2), key, dtype)
-
-    return {"sum_for_queries": sums}
 
 
 def added(terms: Array, dtype: Any) -> Array:
@@ -251,14 +212,6 @@ def masks_added(dtype: Any) -> dict[str, Any]:
     return {"sum_to_mask": gradient}
 
 
-def softmax_in_half(**arguments: Any) -> AttentionGradients:
-    """Add the exponentials of a row one after the other, in half precision."""
-    dtype = result_dtype(arguments["query"])
-    if dtype.itemsize > _HALF:
-        return scaled_dot_product_attention_backward(**arguments)
-    return replaying(sum_over_keys=lambda exponentials: added(exponentials, dtype)[..., np.newaxis])(**arguments)
-
-
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.gradient_read_as_contiguous": reading(one_part_after_the_other, "grad_output"),
     "sdpa_backward.gradient_of_sum_assumed": reading(
@@ -271,7 +224,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.gaps_ignored": reading(without_gaps, *TENSORS),
     "sdpa_backward.gaps_between_tokens": reading(tokens_close_together, *TENSORS),
     "sdpa_backward.direction_ignored": reading(read_forwards, *TENSORS),
-    "sdpa_backward.query_scaled_in_place": scaled_in_place,
+    "sdpa_backward.query_scaled_in_place": query_scaled,
     "sdpa_backward.gradient_overwritten": overwriting(
         scaled_dot_product_attention_backward, "grad_output", gradient_written
     ),
@@ -289,17 +242,32 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.values_in_float32": in_dtype(np.float32, "grad_value"),
     "sdpa_backward.gradients_in_float64": in_dtype(np.float64, "grad_query", "grad_key", "grad_value"),
     "sdpa_backward.computed_in_float32": in_single_precision(scaled_dot_product_attention_backward),
-    "sdpa_backward.summed_in_half_precision": summed_in_half,
-    "sdpa_backward.largest_before_scale": largest_before_scale,
+    "sdpa_backward.summed_in_half_precision": in_half(
+        lambda dtype: {"sum_for_keys": lambda scores, queries, _attendable: added_in_dtype(scores, queries, dtype)}
+    ),
+    "sdpa_backward.largest_before_scale": on_calls(
+        scaled_dot_product_attention_backward,
+        lambda arguments: (arguments.get("scale") or 0) < 0,
+        replaying(largest_logit=smallest_logit),
+    ),
     "sdpa_backward.largest_before_cap": largest_before("cap_scores", cap_scores),
     "sdpa_backward.largest_before_bias": largest_before("add_distance_bias", add_distance_bias),
     "sdpa_backward.weights_stored_in_half_precision": in_half(
         lambda dtype: {"score_every_key": lambda grad_output, value: stored(score_every_key(grad_output, value), dtype)}
     ),
-    "sdpa_backward.sums_scaled_too_late": in_half(sums_stored),
-    "sdpa_backward.queries_summed_in_half_precision": in_half(queries_added),
+    "sdpa_backward.sums_scaled_too_late": in_half(
+        lambda dtype: {
+            "sum_for_queries": lambda *given: stored(sum_for_queries(*given), dtype),
+            "sum_for_keys": lambda *given: stored(sum_for_keys(*given), dtype),
+        }
+    ),
+    "sdpa_backward.queries_summed_in_half_precision": in_half(
+        lambda dtype: {"sum_for_queries": lambda scores, key, _: added_in_dtype(scores.swapaxes(-1, -2), key, dtype)}
+    ),
     "sdpa_backward.sinks_summed_in_half_precision": in_half(sinks_added),
     "sdpa_backward.masks_summed_in_half_precision": in_half(masks_added),
-    "sdpa_backward.softmax_summed_in_half_precision": softmax_in_half,
+    "sdpa_backward.softmax_summed_in_half_precision": in_half(
+        lambda dtype: {"sum_over_keys": lambda exponentials: added(exponentials, dtype)[..., np.newaxis]}, replaying
+    ),
     "sdpa_backward.through_float16": backward_with(widen=through_float16),
 }

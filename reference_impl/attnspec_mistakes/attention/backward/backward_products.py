@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import (
+from attnspec_mistakes.attention.forward.attention_patches import (
     backward_with,
     changing,
     in_some,
     repeating,
     replaying,
 )
-from attnspec_reference.attention.attention_logits import add_distance_bias, is_boolean
+from attnspec_mistakes.patches import altered
+from attnspec_reference.attention.scaled_dot_product_attention_backward import sum_for_keys
+from attnspec_reference.attention.attention_logits import is_boolean
+from attnspec_reference.attention.attention_logits import add_distance_bias
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.phases import score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
-    sum_for_keys,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans, Integers
 
@@ -169,12 +171,6 @@ def of_mean_loss(gradient: Array, _arguments: Mapping[str, Any]) -> Array:
     return gradient / max(gradient.shape[0], 1)
 
 
-def of_sum_of_output(**arguments: Any) -> AttentionGradients:
-    """Take the gradient of a loss that is the sum of the output."""
-    arguments["grad_output"] = np.ones_like(arguments["grad_output"])
-    return scaled_dot_product_attention_backward(**arguments)
-
-
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.boolean_mask_ignored": of_masks(is_boolean, lambda _: None),
     "sdpa_backward.boolean_mask_inverted": of_masks(is_boolean, np.logical_not),
@@ -192,7 +188,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.causality_ignored_for_keys": in_some(without("is_causal"), "grad_key", "grad_value"),
     "sdpa_backward.causality_ignored_for_queries": in_some(without("is_causal"), "grad_query"),
     "sdpa_backward.causality_without_diagonal": replaying(
-        causal_mask=lambda **places: causal_mask(**{**places, "offset": places["offset"] - 1})
+        causal_mask=lambda **lengths: causal_mask(**{**lengths, "offset": lengths["offset"] - 1})
     ),
     "sdpa_backward.other_alignment": repeating(
         lambda given: {"causal_alignment": OTHER_ALIGNMENT[given["causal_alignment"]]}
@@ -219,7 +215,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.queries_and_keys_exchanged": exchanging("grad_query", "grad_key"),
     "sdpa_backward.scores_not_transposed": backward_with(sum_for_keys=with_transposed),
     "sdpa_backward.values_shared_evenly": even_values,
-    "sdpa_backward.gradient_taken_as_ones": of_sum_of_output,
+    "sdpa_backward.gradient_taken_as_ones": altered(scaled_dot_product_attention_backward, grad_output=np.ones_like),
     "sdpa_backward.value_features_cut": of_key_width,
     "sdpa_backward.last_value_feature_dropped": backward_with(
         score_every_key=lambda grad_output, value: narrow(grad_output, value, max(value.shape[-1] // 2 * 2, 1))

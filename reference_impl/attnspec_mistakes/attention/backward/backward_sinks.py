@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import (
+from attnspec_mistakes.attention.forward.attention_patches import (
     backward_with,
     changing,
     in_some,
     repeating,
     replaying,
 )
-from attnspec_mistakes.patches import altered, ignoring
+from attnspec_mistakes.patches import altered, ignoring, replacing
+from attnspec_reference.attention.scaled_dot_product_attention_backward import gradient_of_softmax, shares_of_keys
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
-    gradient_of_softmax,
     scaled_dot_product_attention_backward,
-    shares_of_keys,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.attention_departures import Backward
+    from attnspec_mistakes.attention.forward.attention_patches import Backward
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Booleans
 
@@ -138,13 +137,6 @@ def unweighted(**arguments: Any) -> AttentionGradients:
     return backward_with(gradient_of_softmax=gradient)(**arguments)
 
 
-def dropped_in_sinks(**arguments: Any) -> AttentionGradients:
-    """Leave the gradient of the logsumexp out of the gradient of the sinks."""
-    gradients = scaled_dot_product_attention_backward(**arguments)
-    arguments["grad_logsumexp"] = None
-    return gradients._replace(grad_sinks=scaled_dot_product_attention_backward(**arguments).grad_sinks)
-
-
 def nan_in_empty_rows(weights: Array, grad_weights: Array, subtracted: Array, attendable: Booleans) -> Array:
     """Subtract minus infinity from itself in a row without keys."""
     gradient = gradient_of_softmax(weights, grad_weights, subtracted, attendable)
@@ -217,6 +209,9 @@ def small_weights_dropped(gradient: Array, _arguments: Mapping[str, Any]) -> Arr
     return np.where(size < largest / 64, 0, gradient)
 
 
+WITHOUT_LOGSUMEXP = ignoring(scaled_dot_product_attention_backward, "grad_logsumexp")
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.sinks_ignored": in_some(
         repeating(lambda given: {} if given["sinks"] is None else {"sinks": None}),
@@ -235,9 +230,11 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "sdpa_backward.sinks_of_groups": changing(grad_sinks=within_groups),
     "sdpa_backward.sinks_of_unanswered": of_sinks(with_unanswered),
-    "sdpa_backward.sinks_without_logsumexp": dropped_in_sinks,
+    "sdpa_backward.sinks_without_logsumexp": replacing(
+        scaled_dot_product_attention_backward, grad_sinks=lambda _right, given: WITHOUT_LOGSUMEXP(**given).grad_sinks
+    ),
     "sdpa_backward.sinks_without_empty_rows": of_sinks(without_rows_of_sinks),
-    "sdpa_backward.logsumexp_gradient_dropped": ignoring(scaled_dot_product_attention_backward, "grad_logsumexp"),
+    "sdpa_backward.logsumexp_gradient_dropped": WITHOUT_LOGSUMEXP,
     "sdpa_backward.logsumexp_gradient_subtracted": of_logsumexp(np.negative),
     "sdpa_backward.logsumexp_gradient_unweighted": unweighted,
     "sdpa_backward.logsumexp_gradient_in_bits": of_logsumexp(

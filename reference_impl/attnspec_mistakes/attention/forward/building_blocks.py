@@ -34,7 +34,7 @@ def mask_with(**steps: object) -> Computation:
 
 
 def over(axis_of: Callable[[Any], int | None]) -> Computation:
-    """Make a softmax along the axis that comes of the one that is asked for."""
+    """Make a softmax along the axis that comes of the one that is requested."""
     return named_output(lambda x, axis=-1: softmax(x, axis=axis_of(axis)))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
+from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     read_forwards,
@@ -15,24 +15,16 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, through_float16
-from attnspec_reference.attention.attention_logits import add_distance_bias, is_boolean
-from attnspec_reference.attention.phases import (
-    applied_scale,
-    divide_by_total,
-    exponentiate,
-    largest_logit,
-    log_sum_exp,
-    score_every_key,
-    weigh_values,
-)
+from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, replacing, through_float16
+from attnspec_reference.attention.attention_logits import is_boolean
+from attnspec_reference.attention.attention_logits import add_distance_bias
+from attnspec_reference.attention.phases import divide_by_total, exponentiate, largest_logit, log_sum_exp
+from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.precision import result_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from numpy.typing import DTypeLike
 
     from attnspec_mistakes.mistake import Making
     from attnspec_mistakes.patches import Computation
@@ -40,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def a_billion_below(logits: Array, attendable: Booleans) -> Array:
-    """Put -1e9 in the place of minus infinity where something else may be attended to."""
+    """Put -1e9 for minus infinity where something else may be attended to."""
     hidden = np.where(attendable.any(axis=-1, keepdims=True), -1e9, -np.inf)
     return np.where(attendable, logits, hidden)
 
@@ -49,16 +41,6 @@ def nan_to_zero(weights: Array, value: Array, attendable: Booleans) -> Array:
     """Replace every NaN of the output by 0."""
     output = weigh_values(weights, value, attendable)
     return np.where(np.isnan(output), 0, output)
-
-
-def returned_in(dtype: DTypeLike) -> Computation:
-    """Make an attention whose output always has one dtype."""
-
-    def attend(**arguments: Any) -> Attention:
-        attention = scaled_dot_product_attention(**arguments)
-        return attention._replace(output=attention.output.astype(dtype))
-
-    return attend
 
 
 def output_not_narrowed(**arguments: Any) -> Attention:
@@ -124,7 +106,7 @@ def weights_before_exclusion(**arguments: Any) -> Attention:
     return attention._replace(weights=weights.astype(attention.weights.dtype))
 
 
-def query_scaled_in_place(**arguments: Any) -> Attention:
+def query_scaled(**arguments: Any) -> Attention:
     """Multiply the caller's query by the scale."""
     query = arguments["query"]
     query *= np.asarray(applied_scale(arguments.get("scale"), query.shape[-1]), dtype=query.dtype)
@@ -132,7 +114,7 @@ def query_scaled_in_place(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**arguments)
 
 
-def mask_negated_in_place(**arguments: Any) -> Attention:
+def mask_negated(**arguments: Any) -> Attention:
     """Turn the caller's Boolean mask round, for a select that wants what is hidden."""
     mask = arguments.get("mask")
     if mask is None or not is_boolean(mask):
@@ -141,7 +123,7 @@ def mask_negated_in_place(**arguments: Any) -> Attention:
     return scaled_dot_product_attention(**{**arguments, "mask": ~mask})
 
 
-def padding_cleared_in_place(**arguments: Any) -> Attention:
+def padding_cleared(**arguments: Any) -> Attention:
     """Set the caller's padded values to zero."""
     lengths = arguments.get("key_lengths")
     if lengths is not None:
@@ -161,17 +143,17 @@ class KeptBias:
         """Add the bias that was made for these slopes and this shape first."""
         if alibi_slopes is None:
             return scores
-        place = (alibi_slopes.tobytes(), scores.shape, scores.dtype.name)
-        if place not in self.kept:
-            self.kept[place] = add_distance_bias(np.zeros_like(scores), alibi_slopes, offset)
-        return scores + self.kept[place]
+        kind = (alibi_slopes.tobytes(), scores.shape, scores.dtype.name)
+        if kind not in self.kept:
+            self.kept[kind] = add_distance_bias(np.zeros_like(scores), alibi_slopes, offset)
+        return scores + self.kept[kind]
 
     def __call__(self, **arguments: Any) -> Attention:
         """Attend, by a bias that may be an older one."""
         return self.attend(**arguments)
 
 
-def cache_written_in_place(**arguments: Any) -> Attention:
+def cache_written(**arguments: Any) -> Attention:
     """Write the new tokens over the caller's past, as a ring buffer does."""
     attention = scaled_dot_product_attention(**arguments)
     for past, new in (("past_key", "key"), ("past_value", "value")):
@@ -210,7 +192,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "sdpa.computed_in_float32": in_single_precision(scaled_dot_product_attention),
     "sdpa.summed_in_half_precision": summed_in_half_precision,
-    "sdpa.output_in_float64": returned_in(np.float64),
+    "sdpa.output_in_float64": replacing(
+        scaled_dot_product_attention, output=lambda attention, _given: attention.output.astype(np.float64)
+    ),
     "sdpa.output_not_narrowed": output_not_narrowed,
     "sdpa.nan_suppressed": attention_with(weigh_values=nan_to_zero),
     "sdpa.scores_made_finite": attention_with(
@@ -230,10 +214,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.logsumexp_before_exclusion": logsumexp_before_exclusion,
     "sdpa.weights_before_exclusion": weights_before_exclusion,
     "sdpa.through_float16": attention_with(widen=through_float16),
-    "sdpa.query_scaled_in_place": query_scaled_in_place,
-    "sdpa.mask_negated_in_place": mask_negated_in_place,
-    "sdpa.padding_cleared_in_place": padding_cleared_in_place,
-    "sdpa.cache_written_in_place": cache_written_in_place,
+    "sdpa.query_scaled_in_place": query_scaled,
+    "sdpa.mask_negated_in_place": mask_negated,
+    "sdpa.padding_cleared_in_place": padding_cleared,
+    "sdpa.cache_written_in_place": cache_written,
     "sdpa.scale_remembered": remembered("scale"),
     "sdpa.mask_remembered": remembered("mask"),
     "sdpa.distances_remembered": Made(scaled_dot_product_attention, begin=KeptBias),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
-from attnspec_mistakes.patches import exchanging, ignoring, ignoring_where, in_working_precision, patch
+from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
+from attnspec_mistakes.patches import exchanging, ignoring, ignoring_where, in_working_precision, patch, replacing
 from attnspec_reference.attention.attention_logits import causal_offset, within_window
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.phases import applied_scale
@@ -84,9 +84,9 @@ def with_window(change: Callable[[int | None, int | None], Sides]) -> Computatio
 def reaching(left: int, right: int) -> Computation:
     """Make an attention whose window reaches some positions farther on each side."""
 
-    def attendable(window: Sequence[int | None], *places: Any) -> Booleans:
+    def attendable(window: Sequence[int | None], *positions: Any) -> Booleans:
         farther = [None if side is None else side + more for side, more in zip(window, (left, right), strict=True)]
-        return within_window(farther, *places)
+        return within_window(farther, *positions)
 
     return attention_with(within_window=attendable)
 
@@ -109,12 +109,6 @@ def past_behind(past: ArrayLike | None, new: ArrayLike) -> Array:
 def of_first_entry(array: Array) -> Array:
     """Give every batch entry what the first one has."""
     return np.array(np.broadcast_to(array[:1], array.shape))
-
-
-def present_without_past(**arguments: Any) -> Attention:
-    """Return the new keys and values alone."""
-    attention = scaled_dot_product_attention(**arguments)
-    return attention._replace(present_key=np.array(arguments["key"]), present_value=np.array(arguments["value"]))
 
 
 @in_working_precision
@@ -224,7 +218,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.past_appended": attention_with(prepend_past=past_behind),
     "sdpa.past_ignored": ignoring(scaled_dot_product_attention, "past_key", "past_value"),
     "sdpa.past_of_first_entry": attention_given(past_key=of_first_entry, past_value=of_first_entry),
-    "sdpa.present_without_past": present_without_past,
+    "sdpa.present_without_past": replacing(
+        scaled_dot_product_attention,
+        present_key=lambda _right, given: np.array(given["key"]),
+        present_value=lambda _right, given: np.array(given["value"]),
+    ),
     "sdpa.present_key_scaled": present_key_scaled,
     "sdpa.key_lengths_ignored": ignoring(scaled_dot_product_attention, "key_lengths"),
     "sdpa.key_length_of_first_entry": with_key_lengths(

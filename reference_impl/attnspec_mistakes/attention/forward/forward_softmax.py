@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_departures import attention_given, attention_with
-from attnspec_mistakes.attention.forward.forward_masks import slopes_of_first_head
-from attnspec_mistakes.patches import ignoring, in_working_precision, on_calls
+from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
+from attnspec_mistakes.attention.forward.forward_scores import slopes_of_first_head
+from attnspec_mistakes.patches import ignoring, in_working_precision, on_calls, replacing
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.phases import (
     applied_scale,
@@ -82,6 +82,8 @@ MAXIMUM_AXIS_LOST = attention_with(
     largest_logit=largest_without_its_axis,
     log_sum_exp=lambda largest, total: log_sum_exp(np.swapaxes(largest, -1, -2), total),
 )
+
+WITHOUT_SINKS = ignoring(scaled_dot_product_attention, "sinks")
 
 NORMALISER_MULTIPLIED = attention_with(divide_by_total=lambda exponentials, total: exponentials * total)
 
@@ -171,14 +173,14 @@ def hiding(hidden: Booleans) -> Callable[[Array, Booleans], Array]:
     return lambda logits, attendable: exclude_keys(logits, attendable & ~hidden)
 
 
-def sinks_joining_elsewhere(place: Callable[[Array], dict[str, object]]) -> Computation:
+def sinks_joining_elsewhere(steps_of: Callable[[Array], dict[str, object]]) -> Computation:
     """Make an attention in which the sinks (Hq, 1, 1) act at another step than their own."""
 
     @in_working_precision
     def attend(*, sinks: Array | None = None, **arguments: Any) -> Attention:
         if sinks is None:
             return scaled_dot_product_attention(**arguments)
-        return attention_with(**place(sinks[:, np.newaxis, np.newaxis]))(**arguments)
+        return attention_with(**steps_of(sinks[:, np.newaxis, np.newaxis]))(**arguments)
 
     return attend
 
@@ -209,20 +211,6 @@ def sinks_scaled(**arguments: Any) -> Attention:
         scale = applied_scale(arguments.get("scale"), np.shape(arguments["query"])[-1])
         arguments["sinks"] = arguments["sinks"] * scale
     return scaled_dot_product_attention(**arguments)
-
-
-def missing_in_logsumexp(**arguments: Any) -> Attention:
-    """Give the logsumexp of the keys alone."""
-    without = {name: value for name, value in arguments.items() if name != "sinks"}
-    logsumexp = scaled_dot_product_attention(**without).logsumexp
-    return scaled_dot_product_attention(**arguments)._replace(logsumexp=logsumexp)
-
-
-def missing_in_weights(**arguments: Any) -> Attention:
-    """Give weights that sum to one beside a sink."""
-    without = {name: value for name, value in arguments.items() if name != "sinks"}
-    weights = scaled_dot_product_attention(**without).weights
-    return scaled_dot_product_attention(**arguments)._replace(weights=weights)
 
 
 def masked_with_the_keys(logits: Array, sinks: Array | None, query_lengths: Integers | int) -> Array:
@@ -262,7 +250,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.hidden_tile_nan": nan_in_hidden_tile(4),
     "sdpa.halves_averaged": merged(lambda first, _second: np.full_like(first, 0.5)),
     "sdpa.halves_merged_to_base_two": merged(lambda first, second: 1 / (1 + np.exp2(second - first))),
-    "sdpa.sinks_ignored": ignoring(scaled_dot_product_attention, "sinks"),
+    "sdpa.sinks_ignored": WITHOUT_SINKS,
     "sdpa.sink_of_first_head": attention_given(sinks=slopes_of_first_head),
     "sdpa.sink_of_shared_head": sinks_of_shared_heads,
     "sdpa.sinks_scaled": sinks_scaled,
@@ -273,8 +261,12 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.sink_not_shifted": sinks_joining_elsewhere(
         lambda sinks: {"sum_over_keys": lambda exponentials: sum_over_keys(exponentials) + np.exp(sinks)}
     ),
-    "sdpa.sink_missing_in_weights": missing_in_weights,
-    "sdpa.sink_missing_in_logsumexp": missing_in_logsumexp,
+    "sdpa.sink_missing_in_weights": replacing(
+        scaled_dot_product_attention, weights=lambda _right, given: WITHOUT_SINKS(**given).weights
+    ),
+    "sdpa.sink_missing_in_logsumexp": replacing(
+        scaled_dot_product_attention, logsumexp=lambda _right, given: WITHOUT_SINKS(**given).logsumexp
+    ),
     "sdpa.sink_masked_with_the_keys": attention_with(join_sinks=masked_with_the_keys),
     "sdpa.sink_maximum_from_zero": on_calls(
         scaled_dot_product_attention,

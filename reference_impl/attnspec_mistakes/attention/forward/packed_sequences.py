@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.served import attend_at
-from attnspec_reference.attention.served_attention import (
-    ServedAttention,
-    alone,
-    columns_of,
-    each_sequence,
-    packed_attention,
-)
+from attnspec_mistakes.attention.forward.attention_patches import attend_at
+from attnspec_reference.attention.served_attention import ServedAttention, alone, columns_of, each_sequence, packed_attention
 from attnspec_reference.precision import result_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.served import Positions
+    from attnspec_mistakes.attention.forward.attention_patches import Positions
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Integers
 
@@ -34,11 +28,11 @@ def cutting(cut: Callable[[list[slice], list[slice]], list[Cut]]) -> Callable[..
 
 
 def attending(
-    cut: Callable[[list[slice], list[slice]], list[Cut]], place: Callable[[slice, slice, int, int, str], Positions]
+    cut: Callable[[list[slice], list[slice]], list[Cut]], position: Callable[[slice, slice, int, int, str], Positions]
 ) -> Callable[..., ServedAttention]:
     """Make a packed attention from which tokens a sequence has, and where they stand.
 
-    `cut` has the queries and keys that are right; `place` those that were cut, the numbers of all, and the alignment.
+    `cut` has the queries and keys that are right; `position` those that were cut, all numbers, and the alignment.
     """
 
     def attend(
@@ -51,13 +45,13 @@ def attending(
         logsumexp = np.zeros((tokens, heads), dtype=result_dtype(query))
         for own, keys in cut(each_sequence(query_starts), each_sequence(key_starts)):
             queries = slice(*own.indices(tokens))
-            held = slice(*keys.indices(len(key)))
+            own_keys = slice(*keys.indices(len(key)))
             attention = attend_at(
                 alone(query[queries]),
-                alone(key[held]),
-                alone(value[held]),
-                place(queries, held, tokens, len(key), alignment),
-                mask=columns_of(mask, max(held.stop - held.start, 0)),
+                alone(key[own_keys]),
+                alone(value[own_keys]),
+                position(queries, own_keys, tokens, len(key), alignment),
+                mask=columns_of(mask, max(own_keys.stop - own_keys.start, 0)),
                 **others,
             )
             output[queries] = attention.output[0].swapaxes(0, 1)
@@ -84,9 +78,9 @@ def local(queries: slice, keys: slice, _all_queries: int, _all_keys: int, alignm
 
 
 def by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
-    """Place tokens by their places among those of all sequences."""
+    """Place tokens by their positions among those of all sequences."""
     offset = all_keys - all_queries if alignment == "bottom_right" else 0
-    return places(queries) + offset, places(keys)
+    return positions_of(queries) + offset, positions_of(keys)
 
 
 def aligned_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
@@ -96,12 +90,12 @@ def aligned_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys
 
 
 def keys_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
-    """Place queries by their own sequence, and keys by their places among those of all."""
-    return local(queries, keys, all_queries, all_keys, alignment)[0], places(keys)
+    """Place queries by their own sequence, and keys by their positions among those of all."""
+    return local(queries, keys, all_queries, all_keys, alignment)[0], positions_of(keys)
 
 
-def places(part: slice) -> Integers:
-    """Return the places of a part among the tokens of all sequences."""
+def positions_of(part: slice) -> Integers:
+    """Return the positions of a part among the tokens of all sequences."""
     return np.arange(int(counted(part))) + int(part.start)
 
 
@@ -181,7 +175,7 @@ def one_query_each(queries: list[slice], keys: list[slice]) -> list[Cut]:
     """Give each sequence one query where there are as many of these as sequences."""
     if not queries or queries[-1].stop != len(queries):
         return right(queries, keys)
-    return [(slice(place, place + 1), part) for place, part in enumerate(keys)]
+    return [(slice(position, position + 1), part) for position, part in enumerate(keys)]
 
 
 FUNCTIONS: Mapping[str, Making] = {

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.paged_tables import in_flat_pool
-from attnspec_mistakes.attention.forward.served import (
+from attnspec_mistakes.attention.forward.attention_patches import (
     attend_at,
     by_list,
     by_table,
@@ -16,6 +15,7 @@ from attnspec_mistakes.attention.forward.served import (
     placing,
     reading_pages,
 )
+from attnspec_mistakes.attention.forward.paged_tables import in_flat_pool
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, read_forwards
 from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_logits import is_boolean
@@ -34,13 +34,13 @@ from attnspec_reference.precision import result_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attnspec_mistakes.attention.forward.served import Positions
+    from attnspec_mistakes.attention.forward.attention_patches import Positions
     from attnspec_mistakes.mistake import Making
     from attnspec_reference.precision import Array, Integers
 
 
 def without(keep: Callable[[list[Integers]], list[list[bool]]]) -> Callable[..., ServedAttention]:
-    """Make an `attend_to_pages` that reads zeros in the place of some pages of each sequence."""
+    """Make an `attend_to_pages` that reads zeros for some pages of each sequence."""
 
     def attend(
         query: Array, key_pool: Array, value_pool: Array, pages: list[Integers], key_lengths: list[int], **others: Any
@@ -85,12 +85,12 @@ def prefix_without_positions(
         of_queries, of_keys = own_positions(queries, keys, given.get("causal_alignment", "top_left"))
         for token in range(queries):
             # The prefix stands where the query does: neither ahead of it nor beyond a window.
-            places = np.where(of_keys < tokens, of_queries[token], of_keys)
+            moved = np.where(of_keys < tokens, of_queries[token], of_keys)
             attention = attend_at(
                 query[entry : entry + 1, :, token : token + 1],
                 alone(read_in_order(key_pool, own[: pages_needed(keys, size)], keys)),
                 alone(read_in_order(value_pool, own[: pages_needed(keys, size)], keys)),
-                (of_queries[token : token + 1], places),
+                (of_queries[token : token + 1], moved),
                 mask=columns_of(mask, keys),
                 **given,
             )
@@ -102,31 +102,31 @@ def prefix_without_positions(
 def keys_placed(change: Callable[[Integers, Integers, int], Integers]) -> Callable[..., Positions]:
     """Place keys in another way, by their position, the pages of the sequence and the page size."""
 
-    def place(pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
+    def positions(pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
         entry, alignment = rest
         queries, keys = own_positions(counted[entry], lengths[entry], alignment)
         return queries, change(keys, np.asarray(pages), size)
 
-    return place
+    return positions
 
 
 def queries_aligned(keys_of: Callable[[list[int], int, int], int]) -> Callable[..., Positions]:
     """Align queries as if there were another number of keys, by all lengths, that of the sequence and the page size."""
 
-    def place(_pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
+    def positions(_pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
         entry, alignment = rest
         queries, _ = own_positions(counted[entry], keys_of(lengths, lengths[entry], size), alignment)
         return queries, np.arange(int(lengths[entry]))
 
-    return place
+    return positions
 
 
 in_the_pool = keys_placed(lambda keys, pages, size: pages[keys // size] * size + keys % size)
 
 
-def only(place: Callable[..., Positions], argument: str) -> Callable[..., ServedAttention]:
+def only(positions: Callable[..., Positions], argument: str) -> Callable[..., ServedAttention]:
     """Make a mistake of positions that one feature alone makes; without it, everything stands where it should."""
-    wrong = placing(place)
+    wrong = placing(positions)
 
     def attend(*positional: Any, **arguments: Any) -> ServedAttention:
         given = arguments.get(argument)
@@ -141,13 +141,13 @@ def one_mask_for_all(
 ) -> ServedAttention:
     """Exclude in every sequence the keys that causality and window exclude in the first one."""
 
-    def place(
+    def positions(
         _pages: Integers, _size: int, counted: list[int], lengths: list[int], entry: int, alignment: str
     ) -> Positions:
         queries, _ = own_positions(counted[0], lengths[0], alignment)
         return np.resize(queries, counted[entry]), np.arange(lengths[entry])
 
-    return placing(place)(query, key_pool, value_pool, pages, key_lengths, **others)
+    return placing(positions)(query, key_pool, value_pool, pages, key_lengths, **others)
 
 
 def slot_in_sixteen_bits(pages: Integers, token: int, size: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.served import by_list, by_table, in_pages, reading_pages
+from attnspec_mistakes.attention.forward.attention_patches import by_list, by_table, in_pages, reading_pages
 from attnspec_mistakes.patches import altered, patch
 from attnspec_reference.attention.served_attention import (
     attend_to_pages,
@@ -166,21 +166,21 @@ def each_as_long_as_the_last(
 ) -> ServedAttention:
     """Read from every page as many keys as the last one holds."""
     size = key_pool.shape[1]
-    held = [(length - 1) % size + 1 for length in key_lengths]
+    last_counts = [(length - 1) % size + 1 for length in key_lengths]
     cut: list[Integers] = []
     count = 0
     keys, values = [key_pool], [value_pool]
-    for own, last in zip(pages, held, strict=True):
+    for own, last in zip(pages, last_counts, strict=True):
         tokens = [(page, slot) for page in own.tolist() for slot in range(last)]
         number = -(-len(tokens) // size)
         for pool, parts in ((key_pool, keys), (value_pool, values)):
             joined = np.zeros((number * size, *pool.shape[2:]), dtype=pool.dtype)
-            for place, (page, slot) in enumerate(tokens):
-                joined[place] = pool[page, slot]
+            for index, (page, slot) in enumerate(tokens):
+                joined[index] = pool[page, slot]
             parts.append(joined.reshape(number, size, *pool.shape[2:]))
         cut.append(len(key_pool) + count + np.arange(int(number)))
         count += number
-    lengths = [len(own) * last for own, last in zip(pages, held, strict=True)]
+    lengths = [len(own) * last for own, last in zip(pages, last_counts, strict=True)]
     return attend_to_pages(query, np.concatenate(keys), np.concatenate(values), cut, lengths, **others)
 
 
