@@ -1,4 +1,4 @@
-"""Mistakes of a layout are named where it is asked, and nowhere else."""
+"""Mistakes of a layout are named where it is requested, and nowhere else."""
 
 from types import SimpleNamespace
 
@@ -62,7 +62,7 @@ def test_clauses_about_arguments_that_a_layout_has_not_give_way_to_its_own():
         assert all(layout in layouts_of_clause(clause) for clause in instead.values())
 
 
-def test_what_was_measured_leaves_the_clauses_of_a_layout_to_be_told():
+def test_what_was_measured_leaves_the_clauses_of_a_layout_to_be_reported():
     (first, *_) = report_of(MISTAKES["sdpa.packed_aligned_by_the_whole"], "packed", probes=True).diagnosis
     assert all("sdpa.packed.position" in law.clauses for law in first.laws)
 

@@ -33,11 +33,11 @@ def test_added_revised_and_retired_are_counted_by_profile(golden):
     assert golden.attnspec("release", "--changes") == (0, SECTION, "")
 
 
-def test_nothing_changed_is_told(golden):
+def test_nothing_changed_is_reported(golden):
     assert golden.attnspec("release", "--changes")[1] == "### Fixtures\n\nNo fixture has changed since 0.1.0.\n"
 
 
-def test_what_was_released_is_not_told_again(golden):
+def test_what_was_released_is_not_reported_again(golden):
     change_all(golden)
     golden.attnspec("release")
     assert "No fixture has changed" in golden.attnspec("release", "--changes")[1]
@@ -57,7 +57,7 @@ def test_cases_that_go_for_different_reasons_have_a_line_each(golden):
     ]
 
 
-def test_before_the_first_release_profiles_are_told(golden):
+def test_before_the_first_release_profiles_are_reported(golden):
     (golden.folder / "released.json").unlink()
     assert golden.attnspec("release", "--changes")[1] == (
         "### Fixtures\n\n- Added to `documents`: the whole profile, 3 cases.\n"

@@ -107,8 +107,8 @@ dtypes = ("float64", "bfloat16")
 class Result:
     def __init__(self, array):
         self.array = array
-    def __dlpack__(self, **asked):
-        return self.array.__dlpack__(**asked)
+    def __dlpack__(self, **requested):
+        return self.array.__dlpack__(**requested)
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
