@@ -3,7 +3,7 @@
 A file whose SHA-256 equals the one in ``index.json`` is exactly what ``attnspec regenerate`` wrote, so it is not
 checked again. Anything else is examined until the sentence can say what is wrong with it.
 
-Canonical JSON is one text for one value, so that files can be compared byte for byte: sorted keys, the shortest decimals
+Canonical JSON is one text for one value, to compare files byte for byte: sorted keys, the shortest decimals
 that read back exactly, a list of plain values on one line. A wheel holds the cases of a profile in one bundle: it
 compresses each file by itself, and three thousand small ones take half as much again. A checkout has the files.
 """
