@@ -59,7 +59,7 @@ def without_float_masks(query, key, value, mask=None):
     return weights / weights.sum(axis=-1, keepdims=True) @ value
 
 
-def test_cases_that_need_what_is_lacking_are_not_asked():
+def test_cases_that_need_what_is_lacking_are_not_called():
     def validated(without):
         return attnspec.validate(
             without_float_masks,

@@ -45,7 +45,7 @@ class GoldenCopy:
         self.index.write_text(json.dumps(index))
 
     def edit(self, change, case_id: str = CONTEXT) -> None:
-        """Load a case, change the document in place, write it back."""
+        """Load a case, change the document itself, write it back."""
         document = json.loads(self.path(case_id).read_text())
         change(document)
         self.path(case_id).write_text(json.dumps(document))

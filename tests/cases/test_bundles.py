@@ -7,7 +7,7 @@ import pytest
 
 from attnspec.base.errors import FixtureError
 from attnspec.cases import load_suite, read_index
-from attnspec.cases.json_files import SUFFIX, file_content
+from attnspec.cases.reading import SUFFIX, file_content
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

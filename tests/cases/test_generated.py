@@ -156,7 +156,7 @@ def test_a_sampled_file_follows_the_schema():
     check_file(Path(__file__).parents[2] / "golden" / f"{CASE}.json")
 
 
-def test_cases_on_request_are_left_out_unless_they_are_asked_for():
+def test_cases_on_request_are_left_out_unless_they_are_requested():
     assert not any(case_id.startswith("long/") for case_id in load_suite().cases)
     assert not any(case_id.startswith("long/") for case_id in load_suite(select=("*1000*",)).cases)
     assert (

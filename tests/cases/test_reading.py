@@ -1,4 +1,4 @@
-"""Reading golden folders: whatever is damaged is named, with the place and a sentence that helps."""
+"""Reading golden folders: whatever is damaged is named, with the position and a sentence that helps."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def without(key):
 
 
 def at(pointer: str, value):
-    """Set the place that a JSON pointer names."""
+    """Set the value that a JSON pointer names."""
 
     def change(document) -> None:
         *parents, last = pointer.strip("/").split("/")
@@ -239,9 +239,9 @@ def test_any_changed_byte_is_noticed(golden, data) -> None:
     path = golden.path()
     whole = (golden.folder / "whole").read_bytes() if (golden.folder / "whole").exists() else path.read_bytes()
     (golden.folder / "whole").write_bytes(whole)
-    place = data.draw(st.integers(0, len(whole) - 1))
-    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[place]))
-    path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+    index = data.draw(st.integers(0, len(whole) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[index]))
+    path.write_bytes(whole[:index] + bytes([byte]) + whole[index + 1 :])
     with pytest.raises(FixtureError, match=r"context_vector\.json"):
         load_suite(golden.folder)
 
@@ -307,7 +307,7 @@ def test_a_missing_folder(tmp_path) -> None:
         load_suite(tmp_path / "nowhere")
 
 
-def test_a_file_in_place_of_the_folder(golden) -> None:
+def test_a_file_instead_of_the_folder(golden) -> None:
     with pytest.raises(FixtureError, match=r"no folder of golden files at .*context_vector\.json"):
         load_suite(golden.path())
 
@@ -318,7 +318,7 @@ def test_an_empty_folder(tmp_path) -> None:
     assert str(raised.value) == f"There are no golden files in {tmp_path}."
 
 
-def test_a_folder_in_place_of_a_file(folder) -> None:
+def test_a_folder_instead_of_a_file(folder) -> None:
     folder.path().unlink()
     folder.path().mkdir()
     with pytest.raises(FixtureError) as raised:
@@ -385,7 +385,7 @@ def test_the_same_id_twice_in_the_index(golden) -> None:
         load_suite(golden.folder)
 
 
-def test_a_twin_that_does_not_exist(folder) -> None:
+def test_a_valid_counterpart_that_does_not_exist(folder) -> None:
     folder.edit(at("/rejects/twin", "documents/003/nobody"), REFUSAL)
     if folder.index.exists():
         folder.vouch()
@@ -395,13 +395,13 @@ def test_a_twin_that_does_not_exist(folder) -> None:
         assert word in str(raised.value)
 
 
-def test_the_twin_of_a_selected_case_comes_along(folder) -> None:
+def test_the_valid_counterpart_of_a_selected_case_comes_along(folder) -> None:
     suite = load_suite(folder.folder, select=["*mismatch"])
     assert list(suite.cases) == [REFUSAL]
     assert list(suite.counterparts) == [CONTEXT]
 
 
-def test_a_damaged_twin_is_noticed(folder) -> None:
+def test_a_damaged_counterpart_is_noticed(folder) -> None:
     folder.edit(without("title"))
     with pytest.raises(FixtureError, match=r"context_vector\.json .*'title'"):
         load_suite(folder.folder, select=["*mismatch"])

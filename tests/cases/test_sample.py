@@ -1,4 +1,4 @@
-"""Sampled outputs: written as a flat list, read into their places, compared there and nowhere else."""
+"""Sampled outputs: written as a flat list, read at their indices, compared there and nowhere else."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -64,13 +64,13 @@ def test_the_file_holds_the_shape_of_the_whole_and_the_sampled_values():
     whole = evaluate(OPERATION, INPUTS, {})
     tensor = document["expected"]["all"]["output"]
     assert tensor["shape"] == [1, 2, 6, 3]
-    assert tensor["data"] == [whole["output"].flat[place] for place in OUTPUT]
-    assert document["expected"]["all"]["weights"]["data"] == [whole["weights"].flat[place] for place in WEIGHTS]
+    assert tensor["data"] == [whole["output"].flat[index] for index in OUTPUT]
+    assert document["expected"]["all"]["weights"]["data"] == [whole["weights"].flat[index] for index in WEIGHTS]
     assert np.shape(document["expected"]["all"]["logsumexp"]["data"]) == (1, 2, 6)
     assert document["sample"] == {"output": list(OUTPUT), "weights": list(WEIGHTS)}
 
 
-def test_it_is_read_into_its_places(tmp_path):
+def test_it_is_read_at_its_indices(tmp_path):
     check_file(written(tmp_path, filled_document(authored())))
     (case,) = load_suite(tmp_path).cases.values()
     output = case.golden("float64")["output"]
@@ -115,7 +115,7 @@ def test_a_shape_is_compared_as_a_whole(tmp_path):
     assert {result.verdict.check for result in results(cut, tmp_path)} == {"shape"}
 
 
-def test_conventions_reach_a_sample(tmp_path):
+def test_conventions_apply_to_a_sample(tmp_path):
     mask = np.ones((6, 4), dtype=bool)
     mask[2] = False
     # Elements 6, 7 and 8 of the output belong to the query that may attend no key.

@@ -56,7 +56,7 @@ def test_a_case_that_does_not_exist_is_named(folder):
 @pytest.mark.parametrize(
     "text", ["{", "[]", "{}", '{"format": 1, "cases": "x"}', '{"format": 2, "cases": ["a/b"]}', '{"format": 1}']
 )
-def test_a_damaged_file_is_told_in_a_sentence(folder, text):
+def test_a_damaged_file_is_reported_in_a_sentence(folder, text):
     (folder / SMOKE).write_text(text)
     with pytest.raises(FixtureError, match=r"smoke\.json"):
         load_suite(folder, profiles=("smoke",))

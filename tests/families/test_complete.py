@@ -1,4 +1,4 @@
-"""A family is whole: each place that an operation needs has its entry; one that is forgotten is told with its file."""
+"""A family is whole: each file that an operation needs has its entry; a forgotten one is reported with its file."""
 
 from pathlib import Path
 

@@ -44,7 +44,7 @@ def test_calls_take_no_longer_than_they_may():
         calling(OPERATION, "float64", arrays(), {})
 
 
-def test_laws_are_told_as_they_are_found():
+def test_laws_are_reported_as_they_are_found():
     implementation = load(zeros, bare_operation=OPERATION)
     results = run_suite(load_suite(select=("core/*",)), implementation)
     reported = []
@@ -75,7 +75,7 @@ def test_the_numbers_of_laws_are_plain_ones():
     assert {type(value) for value in law.parameters.values()} <= {float, str}
 
 
-def test_quantized_tensors_are_told_by_cases_alone():
+def test_quantized_tensors_are_reported_by_cases_alone():
     def more_if_quantized(**arguments):
         output = right(**arguments).output
         return output + 1 if "key_scale" in arguments else output

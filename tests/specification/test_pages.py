@@ -102,9 +102,9 @@ def test_every_erratum_is_read_once() -> None:
 
 def test_errata_come_in_the_order_of_the_page() -> None:
     page = "\n".join(ERRATA)
-    places = [max(page.find(f"\n### `{erratum}` — "), page.find(f"\n| `{erratum}` | ")) for erratum in errata()]
-    assert -1 not in places
-    assert places == sorted(places)
+    positions = [max(page.find(f"\n### `{erratum}` — "), page.find(f"\n| `{erratum}` | ")) for erratum in errata()]
+    assert -1 not in positions
+    assert positions == sorted(positions)
     assert [erratum[1:4] for erratum in errata()] == sorted(erratum[1:4] for erratum in errata())
 
 

@@ -1,4 +1,4 @@
-"""Putting golden files into bundles while the wheel is built; `attnspec.cases.json_files` says why, and reads them."""
+"""Putting golden files into bundles while the wheel is built; `attnspec.cases.reading` says why, and reads them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Cases: the record, the file, reading with trust or checks, and selecting."""
 
 from attnspec.cases.case import FORMAT, Case, ChangedArgument, attributes_in, case_from_json
-from attnspec.cases.json_files import canonical_json
-from attnspec.cases.reading import check_file, read_index, schema_validator
+from attnspec.cases.reading import canonical_json, check_file, read_index, schema_validator
 from attnspec.cases.selecting import (
     Suite,
     is_random,

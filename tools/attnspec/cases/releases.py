@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import canonical_json, check_file, read_index
-from attnspec.cases.json_files import file_content
-from attnspec.cases.reading import RELEASED, RETIRED
+from attnspec.cases.reading import RELEASED, RETIRED, file_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,16 @@ from attnspec.base.errors import FixtureError, UsageError, did_you_mean
 from attnspec.base.extensions import RANDOM_CASES, loaded
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.case import FORMAT
-from attnspec.cases.json_files import canonical_json, file_content, parse
-from attnspec.cases.reading import SMOKE, check_against_schema, read_case, read_index, suite_digest
+from attnspec.cases.reading import (
+    SMOKE,
+    canonical_json,
+    check_against_schema,
+    file_content,
+    parse,
+    read_case,
+    read_index,
+    suite_digest,
+)
 from attnspec.contract import ON_REQUEST
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ def test_a_right_one_is_not_called_again():
     assert (found.laws, found.calls) == ((), 0)
 
 
-def test_what_follows_earlier_calls_is_told_from_what_is_computed():
+def test_what_follows_earlier_calls_is_separate_from_what_is_computed():
     kept = {}
 
     def remembers(query, key, value, mask=None):
@@ -144,7 +144,7 @@ def test_what_follows_earlier_calls_is_told_from_what_is_computed():
     assert (law.kind, law.clauses) == ("earlier calls", ("sdpa.repeatable",))
 
 
-def test_what_depends_on_memory_is_told_from_what_is_computed():
+def test_what_depends_on_memory_is_separate_from_what_is_computed():
     def reads_memory(query, key, value):
         swapped = not query.flags.c_contiguous
         return of_steps()(query[::, ::, ::-1] if swapped else query, key, value)["output"]
@@ -153,7 +153,7 @@ def test_what_depends_on_memory_is_told_from_what_is_computed():
     assert (law.kind, law.clauses) == ("memory layout", ("sdpa.memory_layout",))
 
 
-def test_what_fails_beside_large_logits_alone_is_told_so():
+def test_what_fails_beside_large_logits_alone_is_reported_so():
     def overflows(query, key, value, mask=None):
         exact = of_steps()(query, key, value, mask=mask)["output"]
         return exact * (1 if np.abs(query).max(initial=0) * np.abs(key).max(initial=0) < 1e3 else 0.5)
@@ -163,7 +163,7 @@ def test_what_fails_beside_large_logits_alone_is_told_so():
     assert "sdpa.softmax.stability" in law.clauses
 
 
-def test_where_no_law_is_known_the_arguments_tell_the_clauses():
+def test_where_no_law_is_known_the_arguments_show_the_clauses():
     def odd(query, key, value, sinks=None):
         output = of_steps()(query, key, value, sinks=sinks)["output"]
         return output if sinks is None else output * np.cos(output)
@@ -174,7 +174,7 @@ def test_where_no_law_is_known_the_arguments_tell_the_clauses():
     assert "sdpa.sinks.denominator" in law.clauses
 
 
-def test_rows_without_keys_are_told_apart():
+def test_rows_without_keys_are_separated():
     with_weights = attention(Steps(), ("output", "weights"))
 
     def fills(query, key, value, mask=None):
