@@ -128,7 +128,9 @@ def golden_runs(folder: Path | None) -> Iterator[Prepared]:
             given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
             assert isinstance(run.expected, Values)
             assert run.bound is not None
-            yield Prepared(case.id, dtype, given, case.attributes, run.expected, run.bound, run.place, run.fused_index)
+            yield Prepared(
+                case.id, dtype, given, case.attributes, run.expected, run.bound, run.bound_index, run.fused_index
+            )
 
 
 def off_grid_runs() -> Iterator[Prepared]:

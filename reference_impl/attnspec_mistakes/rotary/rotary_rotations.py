@@ -19,8 +19,7 @@ from attnspec_mistakes.patches import (
 )
 from attnspec_reference.precision import quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
-from attnspec_reference.rotary.frequency_scalings import NEEDED
-from attnspec_reference.rotary.frequency_scalings import stretch_base
+from attnspec_reference.rotary.frequency_scalings import NEEDED, stretch_base
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
 

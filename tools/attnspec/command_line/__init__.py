@@ -20,8 +20,8 @@ from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import table
 from attnspec.command_line.completing import let_complete
 from attnspec.command_line.guarding import Guarding
-from attnspec.guard.journal import Journal
 from attnspec.guard.guarded_process import Way, way_of_this_system
+from attnspec.guard.journal import Journal
 
 __all__ = ["main"]
 
@@ -54,8 +54,8 @@ def print_version(context: click.Context, _: click.Parameter, is_requested: bool
     """Print the version and the digests of the fixtures and of the rules, and stop."""
     if not is_requested or context.resilient_parsing:
         return
-    from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.base import __version__
+    from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.cases import read_index
     from attnspec.cases.reading import suite_digest
     from attnspec.specification import clauses, specification_digest

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from attnspec.guard.guarded_process import Part, Way
     from attnspec.guard.journal import Journal
-    from attnspec.guard.guarded_process import Part
-    from attnspec.guard.guarded_process import Way
 
 _GUARDED = "attnspec.command_line.guarded"
 
@@ -34,9 +33,8 @@ class Guarding:
 
 def conclusion_elsewhere(guarding: Guarding) -> int | None:
     """Run the command in a process of its own; return its status, or None with `guarding.ended` after an accident."""
-    from attnspec.guard.guarded_process import Spawned
-    from attnspec.guard.guarded_process import Part
     from attnspec.guard.ending import Watch
+    from attnspec.guard.guarded_process import Part, Spawned
 
     with Watch() as watch, Spawned(_GUARDED, guarding.words) as child:
         code = watch.wait_for(child)

@@ -160,10 +160,10 @@ class _Run:
 
     def report_of(self, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None) -> Report:
         """Return the report of the results in a journal."""
+        from attnspec.guard.ending import Watch
         from attnspec.guard.guarded_process import Forked
         from attnspec.guard.journal import Journal
         from attnspec.guard.recovered import results_of
-        from attnspec.guard.ending import Watch
         from attnspec.runner import Share, offered_part, resolved_for
 
         results = results_of(
@@ -207,10 +207,9 @@ def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
 
 def _forked(run: _Run, console: Console) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
-    from attnspec.guard.guarded_process import Forked
-    from attnspec.guard.journal import Journal
-    from attnspec.guard.guarded_process import Together
     from attnspec.guard.ending import Watch
+    from attnspec.guard.guarded_process import Forked, Together
+    from attnspec.guard.journal import Journal
     from attnspec.runner import Share
 
     jobs = run.options.jobs
@@ -228,10 +227,10 @@ def _forked(run: _Run, console: Console) -> Ended:
 
 def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
     """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
-    from attnspec.guard.task import measure, opened
     from attnspec.guard.ending import ending_by_exception
-    from attnspec.runner import Kept, Share, beside_counterparts
+    from attnspec.guard.task import measure, opened
     from attnspec.process.opening import GaveUpError
+    from attnspec.runner import Kept, Share, beside_counterparts
     from attnspec.validation import run_offered
 
     suite, kept = run.suite, run.kept
@@ -278,8 +277,7 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
 def _recovered(run: _Run, ended: Ended) -> Report:
     """Return the report of the recovered results of guarded processes, however they ended."""
     from attnspec.guard.ending import how_it_ended
-    from attnspec.guard.recovered import with_crash
-    from attnspec.guard.recovered import as_one
+    from attnspec.guard.recovered import as_one, with_crash
 
     reported = as_one([part.reported for part in ended.parts])
     if ended.received is not None or reported.ending == "interrupted":
@@ -290,15 +288,15 @@ def _recovered(run: _Run, ended: Ended) -> Report:
         raise AttnspecError(reported.problem)
     for part in ended.parts:
         declaration = part.reported.declaration
-        if declaration is None or (part.reported.asked is None and part.reported.ending is None):
+        if declaration is None or (part.reported.requested is None and part.reported.ending is None):
             when = "while it was imported" if declaration is None else "before it was called for the first case"
             raise TargetError(
                 f"{run.options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."
             )
     reported = as_one([with_crash(*part) for part in ended.parts])
-    if run.kept is not None and reported.ending is None and reported.asked is not None:
-        run.kept.adds(reported, {(reported.asked.case, reported.asked.dtype)})
+    if run.kept is not None and reported.ending is None and reported.requested is not None:
+        run.kept.adds(reported, {(reported.requested.case, reported.requested.dtype)})
     assert reported.declaration is not None
     ended_early = None if reported.ending == "finished" else "given up" if reported.ending == "given up" else "crashed"
     return run.report_of(reported, reported.declaration, ended_early)

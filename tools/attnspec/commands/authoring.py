@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from attnspec.base.errors import UsageError
 from attnspec.base import __version__
+from attnspec.base.errors import UsageError
 from attnspec.cases.selecting import check_profile
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import write_file

@@ -35,9 +35,10 @@ def gate(
 
     TARGET and the options that select are those of `attnspec validate`.
     """
-    from attnspec import gate as gates
     from attnspec.cases import read_index
     from attnspec.cases.releases import read_retired
+    from attnspec.gate import printing
+    from attnspec.gate.decision import Demands, judge
 
     if update_baseline and baseline is None:
         raise UsageError("--update-baseline: say where it is to be written, with --baseline FILE.")
@@ -48,34 +49,39 @@ def gate(
     _check_file("--summary", summary)
     known = None
     if baseline is not None and (baseline.exists() or not update_baseline):
-        known = gates.read_baseline(baseline)
+        from attnspec.gate.storing import read_baseline
+
+        known = read_baseline(baseline)
     console = make_console()
     report, suite = run_target(options, console, check=lambda suite: _check_required(require, suite))
     ids = read_index(suite.folder)
     notes: list[str] = []
     if baseline is not None and update_baseline:
-        new = gates.updated(known, report, suite_ids=ids)
+        from attnspec.gate.storing import write_baseline
+        from attnspec.gate.updating import update_sentences, updated
+
+        new = updated(known, report, suite_ids=ids)
         if new is not None:
-            gates.write_baseline(new, baseline)
-            notes += gates.update_sentences(new, known, str(baseline))
+            write_baseline(new, baseline)
+            notes += update_sentences(new, known, str(baseline))
         known = new
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
-    demands = gates.Demands(lenient, require, minimum_accuracy)
-    outcome = gates.judge(report, known, demands, suite_ids=ids, retired=retired)
-    notes += [*gates.suite_sentences(report, known), *gates.format_sentences(known, str(baseline))]
-    diagnosis = gates.diagnosis_of_unexpected(report, outcome)
+    outcome = judge(report, known, Demands(lenient, require, minimum_accuracy), suite_ids=ids, retired=retired)
+    if known is not None:
+        notes += printing.baseline_sentences(report, known, str(baseline))
+    diagnosis = printing.diagnosis_of_unexpected(report, outcome)
     try:
         write_reports(options, report, suite)
         if summary is not None:
-            reported = (*gates.diagnosis_sentences(diagnosis), *notes)
+            reported = (*printing.diagnosis_sentences(diagnosis), *notes)
             try:
                 with summary.open("a", encoding="utf-8") as file:
-                    file.write(gates.outcome_markdown(outcome, notes=reported))
+                    file.write(printing.outcome_markdown(outcome, notes=reported))
             except OSError as error:
                 raise UsageError(f"The summary could not be written to {summary}: {error.strerror}.") from None
     finally:
         with printing_verdict():
-            gates.print_outcome(
+            printing.print_outcome(
                 outcome,
                 console,
                 diagnosis=diagnosis,
@@ -84,7 +90,7 @@ def gate(
                 quiet=options.quiet,
                 verbose=options.verbose,
             )
-            for annotation in gates.github_annotations(outcome) if annotate else ():
+            for annotation in printing.github_annotations(outcome) if annotate else ():
                 click.echo(annotation)
     return 0 if outcome.is_open else 1
 

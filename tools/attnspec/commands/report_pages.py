@@ -86,8 +86,8 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
     from rich.text import Text
 
     from attnspec.grading import WRONG
-    from attnspec.reports.written_reports import rank
     from attnspec.reports.html.page import harmless
+    from attnspec.reports.written_reports import rank
 
     ranked = {entry.position: entry for entry in rank(documents, names)}
     order = [*ranked, *(position for position in range(len(documents)) if position not in ranked)]
@@ -118,8 +118,7 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
 def _print_changes(old: Path, new: Path) -> int:
     """Print changes, a paragraph a kind, the worse kinds first; return the exit status."""
-    from attnspec.reports.written_reports import compare
-    from attnspec.reports.written_reports import read_report
+    from attnspec.reports.written_reports import compare, read_report
 
     changes = compare(read_report(old), read_report(new))
     lines: list[str] = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.base.plain_text import plain_text
 from attnspec.base import __version__
+from attnspec.base.plain_text import plain_text
 from attnspec.gate.baseline import NOT_EXPLAINED
 from attnspec.gate.decision import Demands, judge
 from attnspec.grading import WRONG

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.base.extensions import BUILT_IN
-from attnspec.contract import capabilities
+from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.implementation import TimedOut, Wrapped
 from attnspec.targets.loading import loaded
 
@@ -88,7 +88,7 @@ def lacking(implementation: Implementation, target: Target) -> Implementation:
     """Declare the capabilities that the user says are lacking, beside those declared; UsageError if unknown."""
     if not target.without:
         return implementation
-    capabilities.check(target.without, said_by="The command")
+    check_capabilities(target.without, said_by="The command")
     declared = implementation.declaration
     together = tuple(dict.fromkeys((*declared.without, *target.without)))
     return Declaring(implementation, replace(declared, without=together))

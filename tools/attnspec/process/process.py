@@ -12,7 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import AttnspecError, ProtocolError
-from attnspec.contract import capabilities, conventions
+from attnspec.contract import conventions
+from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.implementation import Crashed, Declined, Malformed, TimedOut
 from attnspec.process.line_process import (
     LINE_LIMIT,
@@ -112,7 +113,7 @@ class ProcessImplementation:
             line = process.receive(time.monotonic() + self._start_timeout)
             started = read_started(read_message(line), self._adapter)
             conventions.check(started.declaration.conventions, said_by=self._adapter)
-            capabilities.check(started.declaration.without, said_by=self._adapter)
+            check_capabilities(started.declaration.without, said_by=self._adapter)
         except BaseException as error:
             process.kill()
             match error:

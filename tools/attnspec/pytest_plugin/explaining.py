@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.plain_text import plain_text
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_lines, points_at
-from attnspec.reports.entries import failure_of
+from attnspec.reports.entries import diagnosis_lines, failure_of, points_at
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
     wrong = Counter(result.case.operation for result in results if result.is_wrong)
     lines: list[str] = []
     for operation, count in wrong.items():
-        lines.append(f"{operation}: {wording.went_wrong(count)}")
+        lines.append(f"{operation}: {count} went wrong")
         # The words in which failures without numbers ended, those of most failures first.
         ended = [each for each in results if each.is_wrong and each.case.operation == operation and each.got is None]
         words = Counter(result.verdict.message for result in ended)
@@ -92,7 +91,10 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
         sentences += [line for entry in diagnoses if entry["operation"] == operation for line in diagnosis_lines(entry)]
         lines += [f"  {line}" for line in wrapped(sentences, indent=2)]
     named = [*filter(None, map(points_at, diagnoses))]
-    return [*lines, *(wrapped([wording.explain(named[0])]) if named else ())]
+    if named:
+        more = f"`attnspec explain {named[0]}` says more; so it does for the id of any clause, case or erratum."
+        lines += wrapped([more])
+    return lines
 
 
 def _diagnosed(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.cases import load_suite, read_index
 from attnspec.cases.releases import read_retired
 from attnspec.contract.dtypes import ANY
-from attnspec.gate import HeldAgainst
+from attnspec.gate.single_results import BesideBaseline
 from attnspec.gate.storing import read_baseline
 from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
@@ -51,7 +51,7 @@ class Validating:
     seen: Seen
     dtypes: Sequence[str]
     conventions: Mapping[str, str]
-    baseline: HeldAgainst | None
+    baseline: BesideBaseline | None
     is_debugged: bool = False
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class Validating:
         implementation = open_target(_target(options), nearest=(partial(Watched, seen=seen),))
         try:
             offered = offered_part(suite, implementation.declaration.operations)
-            against = None if baseline is None else HeldAgainst(baseline, implementation.declaration, conventions)
+            against = None if baseline is None else BesideBaseline(baseline, implementation.declaration, conventions)
         except BaseException:
             implementation.close()
             raise

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
-from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS, capabilities
+from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.contract.conventions import check as check_conventions
+from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
@@ -120,7 +121,9 @@ class InProcessImplementation:
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
         del returned  # from now on only the implementation may hold an array
         if isinstance(answer, Outputs):
-            after = given if self._tensors is None else {name: self._tensors.held(each) for name, each in given.items()}
+            after = (
+                given if self._tensors is None else {name: self._tensors.array(each) for name, each in given.items()}
+            )
             changed = (
                 *(name for name, array in after.items() if fingerprint(array) != pristine[name]),
                 *(name for name in lists if repr(request.attributes[name]) != listed[name]),
@@ -280,7 +283,7 @@ def _without(declared: object, adapter: str) -> tuple[str, ...]:
             f'("{next(iter(CAPABILITIES))}",).'
         )
     words = tuple(str(word) for word in cast("Iterable[object]", declared))
-    capabilities.check(words, said_by=adapter)
+    check_capabilities(words, said_by=adapter)
     return words
 
 

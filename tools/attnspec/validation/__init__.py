@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.base import __version__
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import MEASURED, loaded
-from attnspec.base import __version__
 from attnspec.cases import load_selected
 from attnspec.contract import OPERATIONS
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
-from attnspec.reports.report import Invocation, invocation_of
-from attnspec.reports.report import Report
+from attnspec.reports.report import Invocation, Report, invocation_of
 from attnspec.runner import offered_part, run_suite, share_of
 from attnspec.targets.target import TargetOptions, as_tuple, spelled_out, target_of
 

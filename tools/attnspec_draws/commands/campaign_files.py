@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
-from attnspec.base.literals import array_literal
 from attnspec.base.files import check_replaceable, replace_file
+from attnspec.base.literals import array_literal
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
 from attnspec_draws import draw, recipe_from_text

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import FiniteRange
-from attnspec.command_line.command_options import target_options
+from attnspec.command_line.command_options import FiniteRange, target_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +66,7 @@ def judge_candidates(
     It runs in a process of its own, which never holds what is expected. Several are judged by the same draws, and
     ranked. Ends with 0 when all are right, with 1 when one is wrong.
     """
-    from attnspec.command_line.terminal import make_console
-    from attnspec.diagnosis.choosing import telling
+    from attnspec.command_line.terminal import make_console, printing_verdict
     from attnspec.targets.target import Target, pairs
     from attnspec.validation import check_request
     from attnspec_draws import is_seed
@@ -100,7 +98,7 @@ def judge_candidates(
             raise UsageError(
                 "The judge itself has too little memory for these shapes, so that it says nothing."
             ) from None
-    with telling():
+    with printing_verdict():
         _print(found, as_json=as_json)
     return 0 if all(report.is_right for report in found) else 1
 
@@ -132,7 +130,7 @@ def _rank(report: JudgeReport) -> tuple[int, float, float]:
 
 
 def _print_one(report: JudgeReport) -> None:
-    from attnspec.command_line.terminal import make_console
+    from attnspec.command_line.terminal import make_console, printing_verdict
 
     console = make_console()
 

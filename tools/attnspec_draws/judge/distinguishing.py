@@ -85,7 +85,7 @@ def distinguish(
     if None.
     """
     case, expected, bound = run.case, run.expected, run.bound
-    if not isinstance(expected, Values) or bound is None or bound.place_of_values is None:
+    if not isinstance(expected, Values) or bound is None or bound.run_of_values is None:
         raise UsageError(f"{case.id} expects no values of the reference, which trivial answers could be compared with.")
     names = [name for name in outputs or run.operation.required(case.inputs) if name in expected.outputs]
     answering = answering or answering_of(run)
@@ -145,7 +145,7 @@ def _reported(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> 
     largest, same, beyond = 0.0, True, False
     for name, answer in given.items():
         with np.errstate(all="ignore"):
-            compared = compare(run, expected, name, answer, run.place)
+            compared = compare(run, expected, name, answer, run.bound_index)
         if not compared.tolerance.any() and compared.expected.any():
             # Numbers are moved, and none is changed: any other number is as far off as can be.
             if (compared.ratios > 1).any():
@@ -165,9 +165,9 @@ def _reported(run: Run, expected: Values, given: Mapping[str, NDArray[Any]]) -> 
 def _own_error(run: Run, name: str) -> NDArray[Any]:
     """Return how far the expected values may themselves lie from the exact ones."""
     assert run.bound is not None
-    assert run.bound.place_of_values is not None
+    assert run.bound.run_of_values is not None
     # The tolerance of the run in which the values were computed is twice their error: its own, and that of the values.
-    return run.bound.of(name, run.bound.place_of_values).error / 2
+    return run.bound.of(name, run.bound.run_of_values).error / 2
 
 
 def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, int]:
@@ -176,7 +176,7 @@ def _counted(run: Run, expected: Values, names: Collection[str]) -> tuple[int, i
     graded = wanted = 0
     for name in names:
         with np.errstate(all="ignore"):
-            compared = compare(run, expected, name, expected.outputs[name], run.place)
+            compared = compare(run, expected, name, expected.outputs[name], run.bound_index)
         unspecified = run.bound.unspecified.get(name)
         padding = 0 if unspecified is None else int(np.count_nonzero(unspecified))
         graded += compared.graded
@@ -217,7 +217,7 @@ def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | Non
         return None
     output = run.operation.outputs[0]
     call = Answered(case.inputs, attributes_in(run.dtype, case.attributes), case.golden(run.dtype))
-    tolerance = bound.of(output, run.place).error
+    tolerance = bound.of(output, run.bound_index).error
     for trivial_answer in trivial_answers_of(case.operation):
         with np.errstate(all="ignore"):
             given = trivial_answer.answer(call).get(output)

@@ -16,11 +16,15 @@ from attnspec_mistakes.attention.forward.forward_scores import (
 )
 from attnspec_mistakes.attention.forward.forward_softmax import nan_in_hidden_tile
 from attnspec_mistakes.patches import on_calls
-from attnspec_reference.attention.scaled_dot_product_attention_backward import sum_for_keys, sum_for_queries, sum_over_group, sum_to_mask
-from attnspec_reference.attention.attention_logits import is_boolean, within_window
-from attnspec_reference.attention.attention_logits import repeat_heads
+from attnspec_reference.attention.attention_logits import is_boolean, repeat_heads, within_window
 from attnspec_reference.attention.phases import join_sinks
-from attnspec_reference.attention.scaled_dot_product_attention_backward import scaled_dot_product_attention_backward
+from attnspec_reference.attention.scaled_dot_product_attention_backward import (
+    scaled_dot_product_attention_backward,
+    sum_for_keys,
+    sum_for_queries,
+    sum_over_group,
+    sum_to_mask,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,13 +19,14 @@ from attnspec_mistakes.misread_memory import (
 )
 from attnspec_mistakes.mistake import Made
 from attnspec_mistakes.patches import altered, by_name, in_single_precision, on_calls, through_float16
-from attnspec_reference.attention.scaled_dot_product_attention_backward import sum_for_keys, sum_for_queries, sum_to_mask
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores
-from attnspec_reference.attention.phases import largest_logit
-from attnspec_reference.attention.phases import applied_scale, score_every_key
+from attnspec_reference.attention.phases import applied_scale, largest_logit, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+    sum_for_keys,
+    sum_for_queries,
+    sum_to_mask,
 )
 from attnspec_reference.precision import result_dtype, round_to
 

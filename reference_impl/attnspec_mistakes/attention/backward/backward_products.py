@@ -15,14 +15,13 @@ from attnspec_mistakes.attention.forward.attention_patches import (
     replaying,
 )
 from attnspec_mistakes.patches import altered
-from attnspec_reference.attention.scaled_dot_product_attention_backward import sum_for_keys
-from attnspec_reference.attention.attention_logits import is_boolean
-from attnspec_reference.attention.attention_logits import add_distance_bias
+from attnspec_reference.attention.attention_logits import add_distance_bias, is_boolean
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.phases import score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+    sum_for_keys,
 )
 
 if TYPE_CHECKING:

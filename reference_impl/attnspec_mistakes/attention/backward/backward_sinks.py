@@ -15,11 +15,12 @@ from attnspec_mistakes.attention.forward.attention_patches import (
     replaying,
 )
 from attnspec_mistakes.patches import altered, ignoring, replacing
-from attnspec_reference.attention.scaled_dot_product_attention_backward import gradient_of_softmax, shares_of_keys
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
+    gradient_of_softmax,
     scaled_dot_product_attention_backward,
+    shares_of_keys,
 )
 
 if TYPE_CHECKING:

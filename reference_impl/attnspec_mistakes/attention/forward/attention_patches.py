@@ -15,12 +15,20 @@ import numpy as np
 from attnspec_mistakes.patches import altered, by_name, patch
 from attnspec_reference.attention.attention_inputs import check_scale
 from attnspec_reference.attention.attention_logits import dequantize, output_dtype_or_own
-from attnspec_reference.attention.served_attention import ServedAttention, alone, columns_of
-from attnspec_reference.attention.served_attention import attend_to_pages, paged_attention, paged_attention_by_list, read_in_order, tokens_first
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
     scaled_dot_product_attention_backward,
+)
+from attnspec_reference.attention.served_attention import (
+    ServedAttention,
+    alone,
+    attend_to_pages,
+    columns_of,
+    paged_attention,
+    paged_attention_by_list,
+    read_in_order,
+    tokens_first,
 )
 from attnspec_reference.precision import result_dtype, round_to, widen, widen_if_given
 

@@ -16,10 +16,16 @@ from attnspec_mistakes.misread_memory import (
 )
 from attnspec_mistakes.mistake import Made
 from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, replacing, through_float16
-from attnspec_reference.attention.attention_logits import is_boolean
-from attnspec_reference.attention.attention_logits import add_distance_bias
-from attnspec_reference.attention.phases import divide_by_total, exponentiate, largest_logit, log_sum_exp
-from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
+from attnspec_reference.attention.attention_logits import add_distance_bias, is_boolean
+from attnspec_reference.attention.phases import (
+    applied_scale,
+    divide_by_total,
+    exponentiate,
+    largest_logit,
+    log_sum_exp,
+    score_every_key,
+    weigh_values,
+)
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.precision import result_dtype
 

@@ -11,8 +11,16 @@ from attnspec_mistakes.attention.forward.attention_patches import attention_give
 from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
 from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision, on_calls, patch, replacing
-from attnspec_reference.attention.attention_logits import attendable_by_mask, causal_offset, distances_ahead, is_boolean
-from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores, exclude_keys, repeat_heads
+from attnspec_reference.attention.attention_logits import (
+    add_distance_bias,
+    attendable_by_mask,
+    cap_scores,
+    causal_offset,
+    distances_ahead,
+    exclude_keys,
+    is_boolean,
+    repeat_heads,
+)
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.phases import applied_scale, scale_scores
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import attend_at
-from attnspec_reference.attention.served_attention import ServedAttention, alone, columns_of, each_sequence, packed_attention
+from attnspec_reference.attention.served_attention import (
+    ServedAttention,
+    alone,
+    columns_of,
+    each_sequence,
+    packed_attention,
+)
 from attnspec_reference.precision import result_dtype
 
 if TYPE_CHECKING:

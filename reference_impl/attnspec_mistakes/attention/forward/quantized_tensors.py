@@ -9,11 +9,15 @@ import numpy as np
 from attnspec_mistakes.attention.forward.attention_patches import TENSORS, attention_given, attention_with, tensors_of
 from attnspec_mistakes.attention.forward.forward_softmax import WITHOUT_MAXIMUM
 from attnspec_mistakes.patches import by_name, exchanging, ignoring, on_calls
-from attnspec_reference.attention.attention_logits import is_boolean
-from attnspec_reference.attention.attention_logits import add_mask, cap_scores
-from attnspec_reference.attention.attention_logits import dequantize, of_each_head, output_dtype_or_own
-from attnspec_reference.attention.phases import divide_by_total, join_sinks
-from attnspec_reference.attention.phases import score_every_key, weigh_values
+from attnspec_reference.attention.attention_logits import (
+    add_mask,
+    cap_scores,
+    dequantize,
+    is_boolean,
+    of_each_head,
+    output_dtype_or_own,
+)
+from attnspec_reference.attention.phases import divide_by_total, join_sinks, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.precision import round_to, widen
 

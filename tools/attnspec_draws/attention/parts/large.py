@@ -89,7 +89,7 @@ class _Large(NamedTuple):
         lengths = {name: self.given[name][[entry]] for name in ("key_lengths",) if name in self.given}
         positions = self.positions(entry, queries)
         shape = (1, 1, queries.size, self.extents.keys)
-        attendable = attendance(shape, 0, lengths, places=positions, **placing).attendable[0, 0].copy()
+        attendable = attendance(shape, 0, lengths, query_positions=positions, **placing).attendable[0, 0].copy()
         if "query_lengths" in self.given:
             attendable[queries >= self.given["query_lengths"][entry]] = False
         return attendable
