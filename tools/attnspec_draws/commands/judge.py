@@ -130,7 +130,7 @@ def _rank(report: JudgeReport) -> tuple[int, float, float]:
 
 
 def _print_one(report: JudgeReport) -> None:
-    from attnspec.command_line.terminal import make_console, printing_verdict
+    from attnspec.command_line.terminal import make_console
 
     console = make_console()
 
