@@ -1,6 +1,6 @@
 """How often the diagnosis names the right mistake, and how often a wrong one.
 
-The outputs come from the switched engine in ``tests/implementations``, which shares no code with the catalogue and
+The outputs come from the switched engine in ``tests/examples``, which shares no code with the catalogue and
 makes one mistake at a time. ``python tools/benchmarks/diagnosis_study.py`` prints what was named otherwise, and tables:
 with the whole catalogue, with the mistake taken out of it, with two mistakes at once, and with mistakes of which the
 catalogue knows nothing; ``--write`` writes the tables to ``spec/studies/diagnosis.md``. ``--only GLOB`` and ``--dtype
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "implementations"))
+sys.path.insert(0, str(ROOT / "tests" / "examples"))
 
 from study import Study, add_write_option, publish, table  # noqa: E402
 from switched_engine import SwitchedEngine  # noqa: E402
@@ -43,7 +43,7 @@ ABOUT = """
 How often the report names the mistake that was made: when the catalogue holds it, when it does not, and when two were
 made at once. It backs [decision 21](../decisions/0021-diagnosis.md).
 
-The outputs come from the engine in `tests/implementations/switched_engine`, which shares no code with the catalogue. It
+The outputs come from the engine in `tests/examples/switched_engine`, which shares no code with the catalogue. It
 returns `output` alone unless a setting says *steps*; *plain* has no cache, lengths, window, softcap, ALiBi or sinks;
 *unfused* rounds scores and weights to the dtype. *Not seen* is a mistake that no case of the setting shows; shares are
 of the others. *Taken out* means that the mistake was struck from the catalogue before the diagnosis.

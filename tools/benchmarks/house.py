@@ -43,7 +43,7 @@ VALIDATOR = "attnspec"
 STUDIES = ("spec/studies/", "spec/measurements/")
 """Where results of programs stand; until 84ed001b they were called measurements."""
 
-STRANGERS = ("tests/implementations/batch_", "tests/strangers/")
+STRANGERS = ("tests/examples/batch_", "tests/strangers/")
 """Where code of strangers lies that is kept as they wrote it; what is packed into an archive is no file of Python."""
 
 DATA = {".json", ".toml", ".md", ".txt", ".csv", ".yaml", ".yml"}

@@ -1,6 +1,6 @@
 """Laws that relate cases: parts exchanged, three parts in either order; and shapes and memory layouts of every kind.
 
-The golden values of these cases keep the laws by construction: `tests/families/attention/test_merged_states.py` holds
+The golden values of these cases keep the laws by construction: `tests/unit/attnspec/families/attention/test_merged_states.py` holds
 them against each other.
 """
 

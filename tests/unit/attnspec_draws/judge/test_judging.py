@@ -1,0 +1,237 @@
+"""Judging: what is called, what is said of it, and the document of it."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import attnspec
+from attnspec.base.errors import UsageError
+from attnspec.targets.target import Target
+from attnspec_draws.judge import Conditions, judged, shapes_from
+
+EXPLOITS = Path(__file__).parent / "exploits"
+SCHEMA = json.loads((Path(__file__).parents[4] / "spec/schemas/judgement.schema.json").read_text(encoding="utf-8"))
+OPERATION = "scaled_dot_product_attention"
+ENTRY = {"query": [1, 2, 12, 4], "key": [1, 2, 12, 4], "value": [1, 2, 12, 4]}
+SHAPES = {"operation": OPERATION, "dtypes": ["float32"], "shapes": [ENTRY]}
+
+WRONG_AT_ODD_LENGTHS = """
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    output = honest(query, key, value, is_causal)
+    if query.shape[2] != 12:
+        output[:, :, -1] = 0
+    return output
+"""
+
+OWN_NAMES = """
+from honest import scaled_dot_product_attention as honest
+
+def attend(Q, key, value, is_causal=False):
+    return honest(Q, key, value, is_causal)
+"""
+
+
+def judge(name, **options):
+    return attnspec.judge(str(EXPLOITS / f"{name}.py"), SHAPES, draws=4, **options)
+
+
+def test_the_document_follows_its_schema():
+    for name in ("honest", "zeros"):
+        found = judge(name)
+        jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+        assert found.is_right == (name == "honest")
+
+
+def test_every_judgement_has_a_seed_of_its_own_and_can_be_seen_again():
+    first, second = judge("zeros"), judge("zeros")
+    assert first.seed != second.seed
+    again = judge("zeros", seed=first.seed)
+    assert again.at.first_wrong == first.at.first_wrong
+    assert (first.is_replay, again.is_replay) == (False, True)
+
+
+def test_only_what_concerns_the_operation_is_said_to_be_followed():
+    said = {"input_checks": "lenient", "softmax.fully_masked_row": "nan", f"{OPERATION}.fully_masked_row": "zero"}
+    assert judge("honest", conventions=said).conventions == {
+        "input_checks": "lenient",
+        f"{OPERATION}.fully_masked_row": "zero",
+    }
+
+
+def test_own_names_of_arguments_come_first_as_in_validate(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "own.py").write_text(OWN_NAMES)
+    options = {"operation": OPERATION, "renames": {"Q": "query"}}
+    assert attnspec.judge(f"{tmp_path / 'own.py'}:attend", SHAPES, draws=2, **options).is_right
+
+
+def test_what_is_wrong_beside_the_shapes_is_said_as_that(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(WRONG_AT_ODD_LENGTHS)
+    found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=8)
+    assert found.verdict == "right at your shapes, wrong beside them"
+    assert found.at.wrong == 0 < found.beside.wrong
+
+
+def test_what_answers_nothing_is_not_judged():
+    shapes = {**SHAPES, "shapes": [{**ENTRY, "softcap": 5.0}]}
+    found = attnspec.judge(str(EXPLOITS / "honest.py"), shapes, draws=2)
+    assert found.verdict == "not judged"
+    assert "softcap" in found.reason
+
+
+ANSWERS_WHAT_IS_EASY = """
+import numpy as np
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    if np.ptp(query @ key.swapaxes(-1, -2)) > 12:
+        raise NotImplementedError("scores that lie apart")
+    return honest(query, key, value, is_causal)
+"""
+
+
+def test_whoever_answers_what_is_easy_alone_is_not_judged(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(ANSWERS_WHAT_IS_EASY)
+    found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=24)
+    assert found.at.passed > 0 < found.at.declined
+    assert (found.verdict, found.at.wrong, found.is_right) == ("not judged", 0, False)
+    assert f"It declined {found.at.declined} of {found.at.draws} draws" in found.reason
+    assert "scores that lie apart" in found.reason
+
+
+RETURNS_WHAT_CANNOT_BE_READ = """
+class Answer:
+    pass
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    return Answer()
+"""
+
+
+def test_a_reason_that_is_a_sentence_gets_no_second_full_stop(tmp_path):
+    (tmp_path / "candidate.py").write_text(RETURNS_WHAT_CANNOT_BE_READ)
+    reason = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=2).reason
+    assert "returned an Answer as 'output'" in reason
+    assert reason.endswith(".")
+    assert ".." not in reason
+
+
+TAKES_BOOLEAN_MASKS = """
+import attnspec_reference
+
+def scaled_dot_product_attention(query, key, value, mask):
+    if mask.dtype != bool:
+        raise NotImplementedError("no float masks")
+    return attnspec_reference.scaled_dot_product_attention(query, key, value, mask=mask).output
+"""
+
+
+def test_what_calls_never_have_is_not_drawn(tmp_path):
+    (tmp_path / "candidate.py").write_text(TAKES_BOOLEAN_MASKS)
+    shapes = {**SHAPES, "shapes": [{**ENTRY, "mask": [1, 2, 12, 12]}]}
+    assert attnspec.judge(str(tmp_path / "candidate.py"), shapes, draws=12).verdict == "not judged"
+    found = attnspec.judge(str(tmp_path / "candidate.py"), {**shapes, "without": ["float_mask"]}, draws=12)
+    assert (found.verdict, found.at.declined) == ("right", 0)
+
+
+def test_a_rule_of_its_own_is_measured(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(
+        "from honest import scaled_dot_product_attention as honest\n"
+        "def scaled_dot_product_attention(query, key, value, is_causal=False):\n"
+        "    return honest(query * query.dtype.type(0.75), key, value, is_causal)\n"
+    )
+    found = attnspec.judge(str(tmp_path / "candidate.py"), {**SHAPES, "dtypes": ["float64"]}, draws=24)
+    assert any("Scores are multiplied by 0.375; expected 0.5" in sentence for sentence in found.diagnosis)
+
+
+def test_several_are_judged_by_the_same_draws():
+    candidates = [Target(str(EXPLOITS / f"{name}.py")) for name in ("zeros", "returns_an_input")]
+    first, second = judged(candidates, shapes_from(SHAPES, said_by="it"), Conditions(), {}, draws=3)
+    assert first.seed == second.seed
+    assert first.at.first_wrong == second.at.first_wrong
+
+
+def test_a_sandbox_stands_before_the_candidate(tmp_path):
+    reported = tmp_path / "reported"
+    runner = tmp_path / "runner.sh"
+    runner.write_text(f'#!/bin/sh\necho "$@" > {reported}\nexec "$@"\n')
+    runner.chmod(0o755)
+    assert judge("honest", conditions=Conditions(sandbox=str(runner))).is_right
+    assert "honest.py" in reported.read_text()
+
+
+def test_a_stated_attribute_is_stated_in_every_draw():
+    found = attnspec.judge(str(EXPLOITS / "zeros.py"), {**SHAPES, "shapes": [{**ENTRY, "is_causal": True}]}, draws=2)
+    case = attnspec.case(found.at.first_wrong, "float32")
+    assert case.attributes == {"is_causal": True}
+    assert case.inputs["query"].shape == (1, 2, 12, 4)
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ([], "holds no object"),
+        ({**SHAPES, "operation": "adding"}, "'adding' is none that is judged"),
+        ({**SHAPES, "dtypes": ["float8"]}, "dtypes must be a list"),
+        ({**SHAPES, "shapes": []}, "there are no shapes"),
+        ({**SHAPES, "shapes": [{"query": [1, 2]}]}, "query has 2 axes"),
+        ({**SHAPES, "without": ["unicorns"]}, "without has 'unicorns', which is nothing that a draw could leave out"),
+        ({**SHAPES, "without": 3}, "without has 3"),
+        ({**SHAPES, "withuot": []}, "nothing called 'withuot'"),
+        ({"dtypes": ["float32"], "shapes": [ENTRY]}, "operation is missing"),
+        ({**SHAPES, "shapes": [{**ENTRY, "scale": "big"}]}, "an attribute has a value that it cannot have"),
+        ({**SHAPES, "shapes": [{**ENTRY, "is_causal": "yes"}]}, "is_causal must be true or false, not 'yes'"),
+        ({**SHAPES, "shapes": [{**ENTRY, "mask": [10, 11]}]}, "mask has the shape"),
+        ({**SHAPES, "shapes": [{**ENTRY, "key_lengths": [3]}]}, "key_lengths has the shape"),
+        ({**SHAPES, "shapes": [{**ENTRY, "queries": [1]}]}, "no argument 'queries'"),
+        ({**SHAPES, "shapes": [{**ENTRY, "query": "four"}]}, "must be a list of whole numbers, not 'four'"),
+        ({**SHAPES, "shapes": [{**ENTRY, "key": [1, 3, 12, 4]}]}, "do not belong together"),
+        ({**SHAPES, "operation": "causal_mask", "shapes": [{"query_length": 4}]}, "causal_mask are not drawn at given"),
+        ({**SHAPES, "shapes": [{**ENTRY, "query": [1, 3, 12, 4]}]}, "3 query heads are no multiple of 2 key heads"),
+    ],
+)
+def test_wrong_shapes_are_refused_in_a_sentence(document, says):
+    with pytest.raises(UsageError, match=says):
+        shapes_from(document, said_by="shapes.json")
+
+
+def test_what_is_too_large_to_be_sent_is_refused_at_once():
+    shapes = {**SHAPES, "shapes": [{name: [32, 32, 512, 1024] for name in ("query", "key", "value")}]}
+    with pytest.raises(UsageError, match="take fewer batch entries or heads"):
+        attnspec.judge(str(EXPLOITS / "honest.py"), shapes)
+
+
+def test_of_a_large_draw_it_is_said_how_much_is_compared():
+    shapes = {**SHAPES, "shapes": [{name: [1, 1, 300, 256] for name in ("query", "key", "value")}]}
+    found = attnspec.judge(str(EXPLOITS / "zeros.py"), shapes, draws=1)
+    assert found.diagnosis[0] == "It returned zeros."
+    # Of the draws at these shapes and a little beside them, the one counts of which the smallest share is compared.
+    assert found.sampled.of in (297, 299, 300, 301)
+    assert 1 < found.sampled.rows <= 33
+    assert found.sampled.evenly < found.sampled.rows
+    (certificate,) = found.certificates
+    assert (certificate.draws, certificate.left_out) == (1, ())
+    assert len(certificate.distinguished) > 10
+    assert 1 - (1 - found.sampled.found_share) ** found.sampled.evenly == pytest.approx(0.95)
+    jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+
+
+def test_what_a_user_checks_otherwise_stands_in_the_document():
+    shapes = {**SHAPES, "own_check": {"numbers": "uniform", "atol": 10, "rtol": 0}}
+    found = attnspec.judge(str(EXPLOITS / "zeros.py"), shapes, draws=1)
+    (own,) = found.as_json()["own_checks"]
+    assert "zeros" in own["passing"]
+    jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+
+
+def test_what_acts_inside_python_is_refused_for_a_program():
+    candidate = Target(command="node attention.mjs")
+    with pytest.raises(UsageError, match="--forbid and --memory act inside Python"):
+        judged([candidate], shapes_from(SHAPES, said_by="it"), Conditions(megabytes=100), {})

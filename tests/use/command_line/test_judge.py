@@ -1,0 +1,105 @@
+"""``attnspec judge``: what is printed, and how it ends."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from attnspec.command_line import main
+
+EXPLOITS = Path(__file__).parents[2] / "unit" / "attnspec_draws" / "judge" / "exploits"
+ENTRY = {name: [1, 2, 9, 4] for name in ("query", "key", "value")}
+SHAPES = {"operation": "scaled_dot_product_attention", "dtypes": ["float32"], "shapes": [ENTRY]}
+
+
+@pytest.fixture
+def shapes(tmp_path):
+    path = tmp_path / "shapes.json"
+    path.write_text(json.dumps(SHAPES))
+    return ["--shapes", str(path), "--draws", "3"]
+
+
+def target(name):
+    return str(EXPLOITS / f"{name}.py")
+
+
+def test_the_right_one_ends_with_0(shapes, capsys):
+    assert main(["judge", target("honest"), *shapes]) == 0
+    assert "honest.py: right\n" in capsys.readouterr().out
+
+
+def test_the_wrong_one_ends_with_1_and_can_be_seen(shapes, capsys):
+    assert main(["judge", target("zeros"), *shapes]) == 1
+    reported = capsys.readouterr().out
+    assert "zeros.py: wrong\n" in reported
+    assert "It returned zeros." in reported
+    line = next(line for line in reported.splitlines() if "attnspec show --python" in line)
+    recipe = shlex.split(line)[-1]
+    assert main(["debug", recipe, target("zeros")]) == 1
+
+
+def test_several_are_ranked(shapes, capsys):
+    assert main(["judge", target("zeros"), target("honest"), *shapes]) == 1
+    reported = capsys.readouterr().out
+    assert reported.index("honest.py: right") < reported.index("zeros.py: wrong")
+    assert reported.startswith("1. ")
+
+
+def test_the_document_is_json(shapes, capsys):
+    assert main(["judge", target("honest"), *shapes, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "right"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "Say what to judge"),
+        (["./nowhere.py"], "nowhere.py"),
+        ([target("honest"), "--forbid", "no.such.thing"], "--forbid no.such.thing: there is no such function"),
+        ([target("honest"), "--sandbox", "no_such_program"], "--sandbox no_such_program: there is no such program"),
+        ([target("honest"), "--seed", "a b"], "--seed 'a b': a seed is a word"),
+        ([target("honest"), "--timeout", "nan"], "nan"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(shapes, capsys, words, says):
+    assert main(["judge", *words, *shapes]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_one_that_cannot_be_loaded_keeps_nobody_from_a_verdict(shapes, tmp_path, capsys):
+    (tmp_path / "broken.py").write_text("def attention(:\n")
+    assert main(["judge", str(tmp_path / "broken.py"), target("honest"), *shapes]) == 1
+    reported = capsys.readouterr().out
+    assert "honest.py: right" in reported
+    assert "broken.py: not judged" in reported
+    assert "SyntaxError" in reported
+
+
+def test_a_layout_is_taken_from_the_file_or_said(shapes, tmp_path, capsys):
+    code = (
+        "import attnspec_reference\n"
+        "def scaled_dot_product_attention(query, key, value):\n"
+        "    query, key, value = (array.swapaxes(1, 2) for array in (query, key, value))\n"
+        "    return attnspec_reference.scaled_dot_product_attention(query, key, value).output.swapaxes(1, 2)\n"
+    )
+    (tmp_path / "said.py").write_text(code)
+    (tmp_path / "declared.py").write_text(f'layout = "bshe"\n{code}')
+    assert main(["judge", str(tmp_path / "said.py"), *shapes]) == 1
+    assert main(["judge", str(tmp_path / "said.py"), "--layout", "bshe", *shapes]) == 0
+    assert main(["judge", str(tmp_path / "declared.py"), *shapes]) == 0
+    capsys.readouterr()
+
+
+def test_a_dtype_that_is_not_declared_is_not_called(shapes, tmp_path, capsys):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "half.py").write_text('from honest import scaled_dot_product_attention\ndtypes = ("float16",)\n')
+    assert main(["judge", str(tmp_path / "half.py"), *shapes]) == 1
+    assert "not judged" in capsys.readouterr().out
+
+
+def test_a_file_of_shapes_that_is_none_is_reported(tmp_path, capsys):
+    path = tmp_path / "shapes.json"
+    path.write_text("{")
+    assert main(["judge", target("honest"), "--shapes", str(path)]) == 2
+    assert "is no file of shapes" in capsys.readouterr().err

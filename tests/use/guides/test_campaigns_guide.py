@@ -1,0 +1,106 @@
+"""The guide to campaigns: every command in it works as it stands, in the order of the page."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+GUIDE = ROOT / "spec" / "guides" / "campaigns.md"
+TEXT = GUIDE.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+COMMANDS = [line[2:] for kind, block in BLOCKS if kind == "console" for line in block.splitlines()]
+ON_A_CLUSTER = [command for command in COMMANDS if command.startswith("dask ") or "dask:" in command]
+RIGHT = ("attnspec show ", "attnspec export ")
+"""What ends with 0: all else meets what is wrong in the reader's function."""
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Start a command in a folder with the reader's files, where ``attnspec`` is that of this environment."""
+    for kind, block in BLOCKS:
+        name = re.match(r"# (\w+\.py)$", block.splitlines()[0])
+        if kind == "python" and name:
+            (tmp_path / name[1]).write_text(block, encoding="utf-8")
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def start(command):
+        return subprocess.Popen(
+            command,
+            shell=True,
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    return start
+
+
+@pytest.fixture
+def run(started):
+    """Run such a command to its end."""
+
+    def run_command(command):
+        process = started(command)
+        out, err = process.communicate()
+        assert process.returncode == (0 if command.startswith(RIGHT) else 1), f"{command}\n{out}\n{err}"
+        assert "Traceback" not in err
+        return out
+
+    return run_command
+
+
+def test_every_command_works_in_the_order_of_the_page(run, tmp_path):
+    for command in COMMANDS:
+        if command not in ON_A_CLUSTER:
+            assert run(command), command
+    assert (tmp_path / "found.txt").read_text().startswith("draw:scaled_dot_product_attention/")
+    assert "AuthoredCase(" in (tmp_path / "found.py").read_text()
+    assert "pairs of levels meet in golden cases" in (tmp_path / "coverage.md").read_text()
+
+
+def test_the_tally_is_what_the_reader_sees(run):
+    (shown,) = (block.strip() for kind, block in BLOCKS if kind == "text")
+    reported = run(COMMANDS[0])
+    tally, words = reported.splitlines()[0], re.findall(r"^\| ([A-Z][^|]+) \|", TEXT, re.MULTILINE)
+    assert re.sub(r"in [\d.]+ s", "", tally) == re.sub(r"in [\d.]+ s", "", shown)
+    assert len(words) == 5
+    assert all(word in reported for word in words)
+
+
+@pytest.mark.proof
+@pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
+def test_a_cluster_that_is_set_up_by_hand_works(started):
+    *services, command = ON_A_CLUSTER
+    running = []
+    try:
+        for service in services:
+            running.append(started(service))
+            time.sleep(4)
+        campaign = started(command)
+        out, err = campaign.communicate(timeout=120)
+        assert campaign.returncode == 1, err
+        assert out.startswith("400 draws in")
+    finally:
+        for process in running:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def test_commands_were_found():
+    assert {command.split()[0] for command in COMMANDS} == {"attnspec", "pytest", "dask"}
+    assert len(ON_A_CLUSTER) == 3
+
+
+def test_every_file_that_it_names_is_there():
+    for target in re.findall(r"\]\(([^)#]+)", TEXT):
+        assert (GUIDE.parent / target).exists(), target
