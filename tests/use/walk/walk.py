@@ -1,7 +1,7 @@
 """Walk through README.md and the guides as a newcomer does: a fresh clone, a fresh environment, every command in order.
 
-``python tests/use/walk/walk.py`` does all of it. A page given by name is walked alone, behind the installation that README
-says; ``--skip TEXT`` leaves out the commands that hold the text.
+``python tests/use/walk/walk.py`` does all of it. A page given by name is walked alone, behind the installation that
+README says; ``--skip TEXT`` leaves out the commands that hold the text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Which mistakes at length each long case is there to catch.
 
-Each is caught in float64 and float32 by every case that names it: ``tests/unit/attnspec_mistakes/test_long_mistakes.py``. What the
+Each is caught in float64 and float32 by every case that names it, which
+``tests/unit/attnspec_mistakes/test_long_mistakes.py`` checks. What the
 samples find of all others is in ``spec/studies/long-sampling.md``.
 """
 

@@ -1,7 +1,7 @@
 """Laws that relate cases: parts exchanged, three parts in either order; and shapes and memory layouts of every kind.
 
-The golden values of these cases keep the laws by construction: `tests/unit/attnspec/families/attention/test_merged_states.py` holds
-them against each other.
+The golden values of these cases keep the laws by construction, which
+`tests/unit/attnspec/families/attention/test_merged_states.py` checks.
 """
 
 from __future__ import annotations

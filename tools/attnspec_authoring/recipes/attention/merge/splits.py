@@ -1,6 +1,6 @@
 """Attention in two parts: certified outputs and logarithms of each, which merged are attention over all keys.
 
-`tests/unit/attnspec/families/attention/test_merged_states.py` holds what they come to against attention over all keys, exactly
+`tests/unit/attnspec/families/attention/test_merged_states.py` compares them with attention over all keys, exactly
 computed. The parts have numbers of all digits, so they are offered in float64 alone.
 """
 
