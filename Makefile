@@ -17,7 +17,7 @@ help:
 	@echo "make regenerate       fill the golden files with certified values"
 	@echo "make check-goldens    recompute every golden file and compare byte for byte"
 	@echo "make check-long       the same for the profile long alone, row by row"
-	@echo "make mutation         change the reference in every place, and see every change caught"
+	@echo "make mutation         change the reference everywhere, and see every change caught"
 	@echo "make strangers        try every implementation of the blind batches; twenty minutes"
 	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"

@@ -1,4 +1,4 @@
-"""Departures around the numbers: inputs edited, calls remembered, memory misread.
+"""Patches around the numbers: inputs edited, calls remembered, memory misread.
 
 What they compute is right as long as every array is ordinary, every call the first, and nobody looks at the inputs
 again.

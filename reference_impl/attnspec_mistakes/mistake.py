@@ -84,7 +84,7 @@ class Mistake:
         return next(iter(self.in_layout), None)
 
     def is_made_in(self, layout: str | None) -> bool:
-        """Tell whether it can be made in a layout, by its name; None is the contract's own."""
+        """Say whether it can be made in a layout, by its name; None is the contract's own."""
         return not self.in_layout or layout in self.in_layout
 
 

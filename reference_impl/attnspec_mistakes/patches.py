@@ -198,7 +198,7 @@ def cut_to_bfloat16(array: Array) -> Array:
 
 
 def is_float_array(argument: Any) -> bool:
-    """Tell a tensor that is widened from masks of truth values and from attributes."""
+    """Distinguish a tensor that is widened from masks of truth values and from attributes."""
     return hasattr(argument, "dtype") and result_dtype(argument) == argument.dtype
 
 

@@ -100,7 +100,7 @@ def _check_placement(inputs: Mapping[str, NDArray[Any]], causal_alignment: str) 
     else:
         wanted = (past_length + inputs["key"].shape[-2] if lengths is None else lengths) - query_length
     if not np.all(placed == wanted):
-        raise Unsupported("ONNX's Attention places queries after the past, or ends them with nonpad_kv_seqlen")
+        raise Unsupported("ONNX's Attention puts queries after the past, or ends them with nonpad_kv_seqlen")
 
 
 def _check_mask(inputs: Mapping[str, NDArray[Any]]) -> None:

@@ -206,7 +206,7 @@ def weighed_always(output: Array, weight: Array, _logsumexp: Array) -> Array:
 
 
 def is_empty(part: MergedStates) -> Booleans:
-    """Tell the rows of a part that have no keys (B, H, S, 1)."""
+    """Find the rows of a part that have no keys (B, H, S, 1)."""
     return (part.logsumexp == -np.inf)[..., np.newaxis]
 
 

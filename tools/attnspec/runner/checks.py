@@ -238,7 +238,7 @@ def _taken_back(result: Result, counterpart: Case, status: Status | None) -> Res
     if status == "pass":
         return result
     how = "was not run" if status is None else "did not pass"
-    message = f"the valid twin {counterpart.id} {how}, so a refusal says nothing"
+    message = f"the valid counterpart {counterpart.id} {how}, so a refusal says nothing"
     return result._replace(verdict=Verdict("unsupported", message=message))
 
 

@@ -33,7 +33,7 @@ OCCASIONS: Mapping[Occasion, str] = {
     "first": "",
     "again": f"{SECOND_CALL}: ",
     "changed": "a call with one argument changed: ",
-    "counterpart": "the valid twin: ",
+    "counterpart": "the valid counterpart: ",
 }
 """Occasion to the beginning of a sentence about it."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from attnspec_draws.judge.distinguishing import DrawReported
 
 DRAWS = 64
-"""Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/impostors.md)."""
+"""Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/trivial-answers.md)."""
 
 
 @dataclass(frozen=True)

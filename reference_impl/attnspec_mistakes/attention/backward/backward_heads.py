@@ -98,12 +98,12 @@ def over_keys(reached: Callable[[int], slice]) -> Backward:
 
 
 def last_tile(tile: int) -> Callable[[int], slice]:
-    """Reach the last tile, whole or not."""
+    """Include the last tile, whole or not."""
     return lambda tokens: slice(max(tokens - 1, 0) // tile * tile, None)
 
 
 def whole_tiles(tile: int) -> Callable[[int], slice]:
-    """Reach whole tiles alone, where there are any."""
+    """Include whole tiles alone, where there are any."""
     return lambda tokens: slice(tokens // tile * tile or tokens)
 
 
@@ -215,7 +215,7 @@ def top_left_in_squares(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def aligned_by_extents(**arguments: Any) -> AttentionGradients:
-    """Place the queries by how many tokens are given, not by how many count."""
+    """Position the queries by how many tokens are given, not by how many count."""
     moved = np.shape(arguments["key"])[2] - np.shape(arguments["query"])[2]
     return replaying(causal_offset=lambda alignment, _queries, _keys, _past: 0 if alignment == "top_left" else moved)(
         **arguments

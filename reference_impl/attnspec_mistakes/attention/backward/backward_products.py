@@ -55,7 +55,7 @@ def of_masks(kind: Callable[[Any], bool], change: Callable[[Any], Any]) -> Backw
 
 
 def is_additive(mask: Any) -> bool:
-    """Tell a mask that is added from one that selects."""
+    """Distinguish a mask that is added from one that selects."""
     return not is_boolean(mask)
 
 

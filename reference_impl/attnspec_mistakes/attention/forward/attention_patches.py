@@ -242,6 +242,6 @@ def placing(position: Callable[..., Positions]) -> Callable[..., ServedAttention
 
 
 def own_positions(queries: int, keys: int, alignment: str) -> Positions:
-    """Place queries and keys as is right: by their own sequence."""
+    """Position queries and keys as is right: by their own sequence."""
     offset = keys - queries if alignment == "bottom_right" else 0
     return np.arange(queries) + offset, np.arange(keys)

@@ -78,13 +78,13 @@ def counted(part: slice) -> int:
 
 
 def local(queries: slice, keys: slice, _all_queries: int, _all_keys: int, alignment: str) -> Positions:
-    """Place tokens as is right: by their own sequence."""
+    """Position tokens as is right: by their own sequence."""
     offset = counted(keys) - counted(queries) if alignment == "bottom_right" else 0
     return np.arange(counted(queries)) + offset, np.arange(counted(keys))
 
 
 def by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
-    """Place tokens by their positions among those of all sequences."""
+    """Position tokens by their positions among those of all sequences."""
     offset = all_keys - all_queries if alignment == "bottom_right" else 0
     return positions_of(queries) + offset, positions_of(keys)
 
@@ -96,7 +96,7 @@ def aligned_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys
 
 
 def keys_by_the_whole(queries: slice, keys: slice, all_queries: int, all_keys: int, alignment: str) -> Positions:
-    """Place queries by their own sequence, and keys by their positions among those of all."""
+    """Position queries by their own sequence, and keys by their positions among those of all."""
     return local(queries, keys, all_queries, all_keys, alignment)[0], positions_of(keys)
 
 

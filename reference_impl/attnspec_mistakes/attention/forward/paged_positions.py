@@ -100,7 +100,7 @@ def prefix_without_positions(
 
 
 def keys_placed(change: Callable[[Integers, Integers, int], Integers]) -> Callable[..., Positions]:
-    """Place keys in another way, by their position, the pages of the sequence and the page size."""
+    """Position keys in another way, by their index, the pages of the sequence and the page size."""
 
     def positions(pages: Integers, size: int, counted: list[int], lengths: list[int], *rest: Any) -> Positions:
         entry, alignment = rest

@@ -121,7 +121,7 @@ function pictures(about, result) {
   for (const picture of returned) parts.push(outputFigure(picture));
   if (silent.length) {
     parts.push(
-      make("details", {}, make("summary", {}, `Owed, but not returned: ${silent.map(({ name }) => name).join(", ")}`), ...silent.map(outputFigure)),
+      make("details", {}, make("summary", {}, `Expected, but not returned: ${silent.map(({ name }) => name).join(", ")}`), ...silent.map(outputFigure)),
     );
   }
   if (drawn.attended) {

@@ -195,14 +195,14 @@ function legendEntry(kind, marks, text) {
 }
 
 /** Panels that share one cursor, one slice, one legend and one line of text that says what lies under the cursor. */
-function explorer(geometry, label, firstSlice, panelsOf, describe, legend = null, firstPlace = [0, 0]) {
+function explorer(geometry, label, firstSlice, panelsOf, describe, legend = null, firstIndex = [0, 0]) {
   const root = make("div", { class: "explorer" });
   if (geometry.empty) {
     root.append(make("p", { class: "muted" }, `No elements: the shape is (${geometry.picture.shape.join(", ")}).`));
     return root;
   }
   let slice = firstSlice;
-  let [row, column] = firstPlace;
+  let [row, column] = firstIndex;
   let panels = [];
   const board = make("div", {
     class: "board",
