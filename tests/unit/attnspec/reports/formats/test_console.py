@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 import attnspec
 from attnspec.reports.formats import print_report
 
-IMPLEMENTATIONS = Path(__file__).parents[3] / "examples"
+IMPLEMENTATIONS = Path(__file__).parents[4] / "examples"
 
 
 def text_of(report: attnspec.Report, *, quiet: bool = False) -> str:
