@@ -22,7 +22,6 @@ from attnspec.reports.html import html_page
 from attnspec.reports.html.page import MOST_FAILING_CASES, as_island, harmless, page_data
 from attnspec.runner import run_suite
 from attnspec.targets import load
-from attnspec.validation import environment
 
 
 class Elements(HTMLParser):
@@ -270,7 +269,7 @@ def large_document(suite):
     (first, *_) = suite.cases
     implementation = load(Large())
     results = run_suite(replace(suite, cases={first: suite.cases[first]}), implementation)
-    report = Report(implementation.declaration, {}, "1", suite.digest, environment(), results, diagnosis=())
+    report = Report(implementation.declaration, {}, "1", suite.digest, {}, results, diagnosis=())
     document = json.loads(json.dumps(report_to_json(report)))
     templates, document["results"] = document["results"], []
     generator = np.random.default_rng(2)
