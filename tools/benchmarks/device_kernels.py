@@ -46,8 +46,8 @@ SHAPES: dict[str, dict[str, Any]] = {
 ABOUT = """
 What `attnspec judge` says of the kernels of PyTorch's `scaled_dot_product_attention` and of FlexAttention, not
 compiled, at sizes of models and in half precision: hidden draws, rows sampled, every other element compared with the
-hull of its values. A kernel that declines says why. The judge's reports, with their seeds, are in the file of data beside
-this page.
+hull of its values. A kernel that declines says why. The judge's reports, with their seeds, are in the file
+of data beside this page.
 """
 
 
