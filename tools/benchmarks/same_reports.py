@@ -1,10 +1,11 @@
 """Whether attnspec says today what it said at commit 84ed001b: reports, consoles and exit statuses, word for word.
 
-``python tools/benchmarks/same_reports.py compare`` runs what ``runs/recorded_runs.py`` lists, and compares each result,
-each sentence and the exit status with the archive, after the renamings of ``same_reports.toml``. ``--only
-students,wrong`` selects; ``--recorded FOLDER`` compares what was recorded before; ``--without-figures`` lets numbers differ that depend
-on the machine and on the version of NumPy. ``record FOLDER`` records, and ``pack FOLDER ARCHIVE`` makes an archive of
-it, byte for byte the same each time. torch, onnx and onnxruntime are in the extra ``implementations``.
+``python tools/benchmarks/same_reports.py compare`` runs what ``runs/recorded_runs.py`` lists, and compares each
+result, each sentence and the exit status with the archive, after the renamings of ``same_reports.toml``. ``--only
+students,wrong`` selects; ``--recorded FOLDER`` compares what was recorded before; ``--without-figures`` lets numbers
+differ that depend on the machine and on the version of NumPy. ``record FOLDER`` records, and ``pack FOLDER ARCHIVE``
+makes an archive of it, byte for byte the same each time. torch, onnx and onnxruntime are in the extra
+``implementations``.
 
 Exit status: 0 when all is the same, renamed or explained; 1 when something else differs.
 """
