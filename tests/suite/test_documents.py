@@ -86,7 +86,7 @@ def test_a_loaded_features_first_network_is_taken_as_it_is() -> None:
         ),
     ],
 )
-def test_a_student_is_told_clause_erratum_and_step(
+def test_a_student_reads_clause_erratum_and_step(
     capsys: pytest.CaptureFixture[str],
     student: str,
     sentence: str,
@@ -101,7 +101,7 @@ def test_a_student_is_told_clause_erratum_and_step(
         assert words in said
 
 
-def test_a_student_who_returns_the_output_alone_is_told_the_same_mistake(tmp_path: Path) -> None:
+def test_a_student_who_returns_the_output_alone_reads_the_same_mistake(tmp_path: Path) -> None:
     target = tmp_path / "output_alone.py"
     target.write_text(
         "import numpy as np\n"

@@ -87,8 +87,8 @@ def file_of(module: str) -> Path | None:
     first, *rest = module.split(".")
     if first not in PACKAGES:
         return None
-    place = PACKAGES[first].joinpath(*rest)
-    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+    path = PACKAGES[first].joinpath(*rest)
+    return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
 
 
 @cache
@@ -118,9 +118,9 @@ def circles(files: list[Path]) -> list[list[Path]]:
             if target in stack:
                 lowest[path] = min(lowest[path], lowest[target])
         if lowest[path] == order[path]:
-            place = stack.index(path)
-            component = stack[place:]
-            del stack[place:]
+            index = stack.index(path)
+            component = stack[index:]
+            del stack[index:]
             if len(component) > 1:
                 found.append(sorted(component))
 

@@ -37,14 +37,14 @@ def test_commands_work(command, run):
     assert "Traceback" not in done.stderr
 
 
-def test_the_report_offers_the_very_options_that_the_reader_is_told(run):
+def test_the_report_offers_the_very_options_that_the_reader_sees(run):
     plain, declared = (command for command in COMMANDS if " ./mine.py:attention --as" in command)
     offered = [line.strip() for line in run(plain.partition("  #")[0]).stdout.splitlines() if line.startswith("  --")]
     assert 0 < len(offered) <= 2
     assert declared.endswith(f" {' '.join(offered)}")
 
 
-def test_the_failure_is_what_the_student_is_told(run):
+def test_the_failure_is_what_the_student_sees(run):
     shown = next(block for kind, block in BLOCKS if kind == "text")
     reported = run(f"attnspec validate {IMPLEMENTATIONS / 'student_softmax_axis_0.py'}")
     assert reported.returncode == 1

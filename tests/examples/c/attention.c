@@ -67,8 +67,8 @@ static int read_tensor(File file, const char *name, Tensor *tensor) {
     return read == 6 && (tensor->is_double || strcmp(dtype, "F32") == 0);
 }
 
-static double at(Tensor tensor, size_t place) {
-    return tensor.is_double ? ((const double *)tensor.data)[place] : ((const float *)tensor.data)[place];
+static double at(Tensor tensor, size_t index) {
+    return tensor.is_double ? ((const double *)tensor.data)[index] : ((const float *)tensor.data)[index];
 }
 
 static void attend(Tensor query, Tensor key, Tensor value, double scale, double *output) {
@@ -106,9 +106,9 @@ static void write_answer(const char *path, Tensor query, size_t width, const dou
     if (!file) stop(name, "cannot be written");
     fwrite(&length, 8, 1, file);
     fwrite(header, 1, length, file);
-    for (size_t place = 0; place < size; place++) {
-        float narrow = (float)output[place];
-        if (query.is_double) fwrite(&output[place], sizeof *output, 1, file);
+    for (size_t index = 0; index < size; index++) {
+        float narrow = (float)output[index];
+        if (query.is_double) fwrite(&output[index], sizeof *output, 1, file);
         else fwrite(&narrow, sizeof narrow, 1, file);
     }
     if (fclose(file)) stop(name, "cannot be written");
@@ -142,6 +142,6 @@ static void answer(const char *path) {
 }
 
 int main(int count, char **paths) {
-    for (int place = 1; place < count; place++) answer(paths[place]);
+    for (int index = 1; index < count; index++) answer(paths[index]);
     return 0;
 }

@@ -23,7 +23,7 @@ def numbers_to(count: int) -> Array:
 
 @dataclass(frozen=True)
 class Call:
-    """What is asked of one call, the past prepended to key and value."""
+    """The arguments of one call, the past prepended to key and value."""
 
     query: Array
     key: Array
@@ -64,7 +64,7 @@ def cap(call: Call, scores: Array) -> Array:
     return call.softcap * np.tanh(scores / call.softcap) if call.softcap else scores
 
 
-def place(call: Call) -> Array:
+def position(call: Call) -> Array:
     """Return the position of each query, (B, Sq, 1)."""
     keys, queries = call.lengths
     offset = keys - queries if call.bottom_right else np.full(len(keys), call.past)
@@ -127,7 +127,7 @@ class Steps:
     value_head: Callable[[int, int], Array] = key_head
     scale: Callable[[Call], float] = scale
     cap: Callable[[Call, Array], Array] = cap
-    place: Callable[[Call], Array] = place
+    position: Callable[[Call], Array] = position
     distance: Callable[[Call, Array, Array], Array] = distance
     add_mask: Callable[[Call, Array], Array] = add_mask
     causal: Callable[[Call, Array, Array], Array] = causal
@@ -147,7 +147,7 @@ def attend(steps: Steps, call: Call, sinks: Array | None, slopes: Array | None) 
     key = at("key", call.key)[:, steps.key_head(heads, shared)]
     value = call.value[:, steps.value_head(heads, shared)]
     scores = at("scores", query @ key.swapaxes(-1, -2) * query.dtype.type(steps.scale(call)))
-    positions, keys = steps.place(call), numbers_to(key.shape[2])
+    positions, keys = steps.position(call), numbers_to(key.shape[2])
 
     logits = steps.cap(call, scores)
     if slopes is not None:

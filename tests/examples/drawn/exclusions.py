@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from drawn.attention import Array, Call, Steps, cap, distance, place, scale, within
+from drawn.attention import Array, Call, Steps, cap, distance, position, scale, within
 from drawn.fault import Fault, between, far_factor, shift
 
 
@@ -61,10 +61,10 @@ def offsets(rng: np.random.Generator) -> list[Fault]:
         return steps
 
     def after_a_past(by: int) -> Steps:
-        return Steps(place=lambda call: place(call) + (by if call.past and not call.bottom_right else 0))
+        return Steps(position=lambda call: position(call) + (by if call.past and not call.bottom_right else 0))
 
     def before_the_end(by: int) -> Steps:
-        return Steps(place=lambda call: place(call) + (by if call.bottom_right else 0))
+        return Steps(position=lambda call: position(call) + (by if call.bottom_right else 0))
 
     ends = "causal.bottom_right key_lengths.alignment query_lengths.alignment window.position alibi.position"
     return [
@@ -82,12 +82,12 @@ def offsets(rng: np.random.Generator) -> list[Fault]:
 
 
 def windows(rng: np.random.Generator) -> list[Fault]:
-    """Draw windows that reach elsewhere."""
+    """Draw windows that leave other keys."""
 
     def wider(left: int, right: int) -> Steps:
         def wrong(call: Call, positions: Array, keys: Array) -> Array:
-            reach = [None if side is None else side + by for side, by in zip(call.window, (left, right), strict=True)]
-            return within(replace(call, window=tuple(reach)), positions, keys)
+            window = [None if side is None else side + by for side, by in zip(call.window, (left, right), strict=True)]
+            return within(replace(call, window=tuple(window)), positions, keys)
 
         return Steps(within=wrong)
 

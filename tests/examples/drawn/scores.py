@@ -45,21 +45,21 @@ def caps(rng: np.random.Generator) -> list[Fault]:
     """Draw another bound of the scores."""
     f, inner, size, edge = far_factor(rng), far_factor(rng), between(rng, 5, 40), between(rng, 2, 20)
 
-    def asked(name: str, parameter: float | None, bounded: Callable[[Array, float], Array]) -> Fault:
+    def with_softcap(name: str, parameter: float | None, bounded: Callable[[Array, float], Array]) -> Fault:
         steps = Steps(cap=lambda call, x: bounded(x, call.softcap) if call.softcap else x)
         return Fault(f"the softcap {name}", parameter, "softcap.definition", steps)
 
-    def unasked(name: str, bound: float, bounded: Callable[[Array], Array]) -> Fault:
+    def without_softcap(name: str, bound: float, bounded: Callable[[Array], Array]) -> Fault:
         steps = Steps(cap=lambda call, x: cap(call, x) if call.softcap else bounded(x))
         clauses = "softcap.off softcap.definition scores"
         return Fault(f"without softcap, scores are {name} {bound:.4g}", bound, clauses, steps, (("bound", bound),))
 
     return [
-        asked(f"is multiplied by {f:.4g}", f, lambda x, c: f * c * np.tanh(x / (f * c))),
-        asked(f"is multiplied by {inner:.4g} inside the tanh", inner, lambda x, c: c * np.tanh(x / (inner * c))),
-        asked("clips", None, lambda x, c: np.clip(x, -c, c)),
-        unasked("capped at", size, lambda x: size * np.tanh(x / size)),
-        unasked("clipped at", edge, lambda x: np.clip(x, -edge, edge)),
+        with_softcap(f"is multiplied by {f:.4g}", f, lambda x, c: f * c * np.tanh(x / (f * c))),
+        with_softcap(f"is multiplied by {inner:.4g} inside the tanh", inner, lambda x, c: c * np.tanh(x / (inner * c))),
+        with_softcap("clips", None, lambda x, c: np.clip(x, -c, c)),
+        without_softcap("capped at", size, lambda x: size * np.tanh(x / size)),
+        without_softcap("clipped at", edge, lambda x: np.clip(x, -edge, edge)),
     ]
 
 

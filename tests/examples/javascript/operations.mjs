@@ -39,9 +39,9 @@ function softmax({ x, ...inputs }, { axis = -1, ...attributes }) {
   const output = zeros(x.shape);
   for (let start = 0; start < x.data.length; start += length * step) {
     for (let offset = 0; offset < step; offset++) {
-      const places = range(length).map((index) => start + offset + index * step);
-      softmaxOfLine(places.map((place) => x.data[place])).forEach((weight, index) => {
-        output.data[places[index]] = weight;
+      const indices = range(length).map((index) => start + offset + index * step);
+      softmaxOfLine(indices.map((index) => x.data[index])).forEach((weight, index) => {
+        output.data[indices[index]] = weight;
       });
     }
   }
@@ -94,8 +94,8 @@ function biasOf(mask, [batch, heads, queries, keys]) {
   if (!fits || shape[3] !== keys) {
     throw new Rejected(`mask of shape [${mask.shape}] does not broadcast to [${[batch, heads, queries, keys]}]`);
   }
-  return (...place) => {
-    const index = place.reduce((flat, at, axis) => flat * shape[axis] + (shape[axis] === 1 ? 0 : at), 0);
+  return (...position) => {
+    const index = position.reduce((flat, at, axis) => flat * shape[axis] + (shape[axis] === 1 ? 0 : at), 0);
     const entry = mask.data[index];
     return entry === true ? 0 : entry === false ? -Infinity : entry;
   };
@@ -312,8 +312,8 @@ function logSumExp(logits) {
 function build(shape, entry) {
   const data = new Float64Array(product(shape));
   const index = Array(shape.length).fill(0);
-  for (let place = 0; place < data.length; place++) {
-    data[place] = entry(...index);
+  for (let element = 0; element < data.length; element++) {
+    data[element] = entry(...index);
     for (let axis = shape.length - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
   }
   return { shape, data };

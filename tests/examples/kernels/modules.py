@@ -130,14 +130,14 @@ class Contexts(Wide):
     """The context vector, token by token."""
 
     def context_vector(self, encoder_states, decoder_state, *, scale=None):
-        states, asked = self.widened(encoder_states), self.widened(decoder_state)
-        if states.shape[-1] != asked.shape[-1]:
+        states, query = self.widened(encoder_states), self.widened(decoder_state)
+        if states.shape[-1] != query.shape[-1]:
             raise ValueError("widths differ")
-        scores = self.scores(states, asked) * self.factor(states, scale)
+        scores = self.scores(states, query) * self.factor(states, scale)
         return self.mix(self.shares(scores), states).astype(encoder_states.dtype)
 
-    def scores(self, states, asked):
-        return np.array([state @ asked for state in states])
+    def scores(self, states, query):
+        return np.array([state @ query for state in states])
 
     def factor(self, states, scale):
         return states.shape[1] ** -0.5 if scale is None else scale

@@ -35,13 +35,13 @@ class Paged(Tiled):
         keys, values = (pool[entry, shared] for pool in call.scratch["pools"])
         state = self.start(call, head, rows)
         for number, columns in enumerate(self.key_blocks(call, entry, rows)):
-            place = self.place(call, number)
+            page = self.page_index(call, number)
             written = self.written(call, entry, columns)
-            logits = self.logits(call, entry, head, call.query[entry, head], keys[place], rows, columns[written])
-            state = self.fold(*state, logits, values[place][: len(columns[written])])
+            logits = self.logits(call, entry, head, call.query[entry, head], keys[page], rows, columns[written])
+            state = self.fold(*state, logits, values[page][: len(columns[written])])
         return self.finish(*state)
 
-    def place(self, call, number):
+    def page_index(self, call, number):
         return call.scratch["table"][number]
 
     def written(self, call, entry, columns):

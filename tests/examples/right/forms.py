@@ -126,8 +126,8 @@ class ProjectedQueryMeetsTokens(SingleHead):
 class ContextAsOneProduct(Contexts):
     """Scores and context as products with the table of states."""
 
-    def scores(self, states, asked):
-        return np.einsum("sd,d->s", states, asked)
+    def scores(self, states, query):
+        return np.einsum("sd,d->s", states, query)
 
     def mix(self, shares, states):
         return states.T @ shares

@@ -1,4 +1,4 @@
-"""An implementation of every operation, written apart from the reference, that can be told to make mistakes.
+"""An implementation of every operation, written apart from the reference, that makes mistakes on request.
 
 It shares no code and no order of computing with the catalogue of mistakes: the scale goes into the queries before the
 product, sums are einsums, and each mistake is written the way somebody would make it.

@@ -64,7 +64,7 @@ class SwitchedEngine:
 
         return wrong
 
-    def told(self, **outputs):
+    def returned(self, **outputs):
         """All outputs, or the first alone."""
         return outputs if self.steps else next(iter(outputs.values()))
 
@@ -118,7 +118,7 @@ class SwitchedEngine:
             raise NotImplementedError("not in the exercise")
         if any(name.endswith("_scale") for name in arguments):
             raise NotImplementedError("no quantized tensors")
-        return self.told(**attend(query, key, value, self.makes("sdpa"), unfused=self.unfused, **arguments))
+        return self.returned(**attend(query, key, value, self.makes("sdpa"), unfused=self.unfused, **arguments))
 
     def single_head_attention(self, x, w_query, w_key, w_value, w_output=None, scale=None):  # noqa: PLR0912
         wrong = self.makes("single_head")
@@ -161,7 +161,7 @@ class SwitchedEngine:
             last = np.asarray(w_output).astype(tokens.dtype)
             output = output @ (last.T if wrong("output_projection_transposed") or transposed else last)
         outputs = {"output": output, "weights": weights, "scores": scores, "query": query, "key": key, "value": value}
-        return self.told(**{name: back(array) for name, array in outputs.items()})
+        return self.returned(**{name: back(array) for name, array in outputs.items()})
 
     def multi_head_attention(
         self,
@@ -225,20 +225,20 @@ class SwitchedEngine:
         weights = attended["weights"]
         if wrong("weights_averaged"):
             weights = weights.astype(wider(dtype)).mean(axis=1)
-        return self.told(output=output.astype(dtype), weights=weights.astype(dtype))
+        return self.returned(output=output.astype(dtype), weights=weights.astype(dtype))
 
     def context_vector(self, encoder_states, decoder_state, scale=None):
         wrong = self.makes("context_vector")
         states, back = numbers(encoder_states)
-        asking = numbers(decoder_state)[0]
-        raw = np.einsum("ed,d->e", states.T if wrong("score_of_every_feature") else states, asking)
+        query = numbers(decoder_state)[0]
+        raw = np.einsum("ed,d->e", states.T if wrong("score_of_every_feature") else states, query)
         factor = scale
         if scale is None or wrong("stated_scale_ignored"):
-            factor = len(asking) ** -0.5
+            factor = len(query) ** -0.5
         if scale is None and wrong("scale_missing"):
             factor = 1.0
         if scale is None and wrong("scale_multiplied"):
-            factor = len(asking) ** 0.5
+            factor = len(query) ** 0.5
         if scale is None and wrong("scale_from_number_of_tokens"):
             factor = len(states) ** -0.5
         scores = raw * factor
@@ -254,4 +254,4 @@ class SwitchedEngine:
         else:
             context = np.einsum("s,sd->d", weights, states)
         outputs = {"context": context, "weights": weights, "scores": scores, "raw_scores": raw}
-        return self.told(**{name: back(array) for name, array in outputs.items()})
+        return self.returned(**{name: back(array) for name, array in outputs.items()})

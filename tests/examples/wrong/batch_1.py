@@ -22,8 +22,8 @@ class CausalAddsOne(Tiled):
 class InvertedWithoutBias(Tiled):
     """A Boolean mask is inverted unless there is an ALiBi bias."""
 
-    def mask_tile(self, call, *place):
-        tile = super().mask_tile(call, *place)
+    def mask_tile(self, call, *indices):
+        tile = super().mask_tile(call, *indices)
         return ~tile if tile.dtype == bool and call.slopes is None else tile
 
 
@@ -39,7 +39,7 @@ class FloatMaskFills(Dense):
 
 @after("ml-explore/mlx/issues/2395")
 class DeadRowIsStale(Tiled):
-    """A row without keys returns what its buffer held before."""
+    """A row without keys returns what its buffer contained before."""
 
     def finish(self, largest, denominator, total):
         output, logsumexp = super().finish(largest, denominator, total)
@@ -341,7 +341,7 @@ class SinkOutsideTheMaximum(Tiled):
 
 @after("Dao-AILab/flash-attention/pull/2083")
 class MaximumOfTheLastTile(Tiled):
-    """The maximum of the tile takes the place of the running one, and the correction is cut at 1."""
+    """The maximum of the tile replaces the running one, and the correction is cut at 1."""
 
     def fold(self, largest, denominator, total, logits, values):
         new = logits.max(axis=1, keepdims=True)

@@ -114,7 +114,7 @@ class LastKeysInsteadOfFirst(Tiled):
 
 
 @after("Dao-AILab/flash-attention/pull/2573")
-class SumsAtPaddedPlaces(Packed):
+class SumsAtPaddedPositions(Packed):
     """The logsumexp of a shorter sequence is written as if it were padded in front."""
 
     def attend(self, call):
@@ -222,7 +222,7 @@ class MaskKeptFromBefore(Dense):
 
 
 @after("NVIDIA/Model-Optimizer/pull/348")
-class QueryScaledInPlace(Dense):
+class QueryOverwritten(Dense):
     """The query is multiplied by the scale in its own memory, where that can be written to."""
 
     def scaled_dot_product_attention(self, query, key, value, scale=None, **others):
@@ -342,7 +342,7 @@ class CausalityNeedsAMask(Modules):
 
 
 @after("microsoft/onnxruntime/issues/14363")
-class MaskInPlaceOfCausality(Modules):
+class MaskInsteadOfCausality(Modules):
     """Keys that a float mask lowers are seen whether or not they come later."""
 
     def masked(self, scores, mask, is_causal):

@@ -332,7 +332,7 @@ class WholeTilesSkipLast(Tiled):
 
 
 @after("tenstorrent/tt-metal/issues/48899")
-class LaterRowsReachFirst(Tiled):
+class RowsSeeTheWholeChunk(Tiled):
     """With sixteen keys of past or more, a query sees the keys of the whole chunk."""
 
     def visible(self, call, entry, rows, columns):
@@ -347,7 +347,7 @@ class RowsMixAcrossEntries(Paged):
 
     def query_block(self, call, entry, head, rows):
         keys, values = call.scratch["pools"]
-        first = self.place(call, 0)
+        first = self.page_index(call, 0)
         for pool in (keys, values):
             pool[entry, :, first] = pool[0, :, first]
         return super().query_block(call, entry, head, rows)

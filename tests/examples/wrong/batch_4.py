@@ -85,7 +85,7 @@ class TwoMasksOverflow(Dense):
 
 @after("microsoft/onnxruntime/issues/29020")
 class AlignmentByGrouping(Tiled):
-    """The path for shared heads aligns bottom-right, the other one as it is told."""
+    """The path for shared heads aligns bottom-right, the other one as the call says."""
 
     def offset(self, call, entry):
         if call.query.shape[1] != call.key.shape[1] and not call.past:
@@ -399,8 +399,8 @@ class CausalityOfTheFirstCall(Dense):
 class OtherKernelForPairs(Paged):
     """A batch of two takes a kernel whose pages are read in the order of memory."""
 
-    def place(self, call, number):
-        return number if len(call.query) == 2 else super().place(call, number)
+    def page_index(self, call, number):
+        return number if len(call.query) == 2 else super().page_index(call, number)
 
 
 @after("pytorch/pytorch/pull/161936")

@@ -37,7 +37,7 @@ class DecodeCapsAfterMask(Dense):
 
 @after("microsoft/onnxruntime/pull/29247")
 class DistancesWithoutLengths(Tiled):
-    """ALiBi places the queries by the size of the arrays, not by the lengths."""
+    """ALiBi takes the positions of the queries from the size of the arrays, not from the lengths."""
 
     def biased(self, call, entry, head, scores, rows, columns):
         if call.slopes is None:

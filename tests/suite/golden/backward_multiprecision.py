@@ -24,8 +24,8 @@ class ScaledDotProductAttentionBackward(Evaluation):
         """What one query sends back; None for one that does not count."""
         if not self.forward.graded(item, query):
             return None
-        place = (item, head, query)
-        return self.remembered(many_digits, place, lambda: self.new_query(*place))
+        row = (item, head, query)
+        return self.remembered(many_digits, row, lambda: self.new_query(*row))
 
     def new_query(self, item, head, query):
         row = self.forward.row(item, head, query, many_digits)
@@ -77,20 +77,20 @@ class ScaledDotProductAttentionBackward(Evaluation):
         return UNGRADED if sent is None else sent.scores.get(index[3], mpmath.mpf(0))
 
     @cached_property
-    def mask_places(self):
+    def mask_elements(self):
         """The number of the element of the mask that each score reads."""
         mask = self.inputs.mask
         shape = (self.batch, self.heads, self.queries, self.inputs.key.shape[2])
         return np.broadcast_to(np.arange(mask.size).reshape(mask.shape), shape)
 
     def grad_mask(self, index, number):
-        place = np.ravel_multi_index(index, self.inputs.mask.shape)
+        element = np.ravel_multi_index(index, self.inputs.mask.shape)
         total = mpmath.mpf(0)
-        for item, head, query, key in np.argwhere(self.mask_places == place).tolist():
+        for item, head, query, key in np.argwhere(self.mask_elements == element).tolist():
             sent = self.of_query(item, head, query)
             total += 0 if sent is None else sent.logits.get(key, 0)
         return total
 
     def grad_sinks(self, index, number):
-        places = ((item, index[0], query) for item in range(self.batch) for query in range(self.queries))
-        return sum((sent.sink for place in places if (sent := self.of_query(*place)) is not None), mpmath.mpf(0))
+        queries = ((item, index[0], query) for item in range(self.batch) for query in range(self.queries))
+        return sum((sent.sink for row in queries if (sent := self.of_query(*row)) is not None), mpmath.mpf(0))

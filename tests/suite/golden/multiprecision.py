@@ -152,11 +152,11 @@ class Softmax(Evaluation):
         axis = self.attributes.get("axis", -1)
         x = self.inputs.x
         line = x.ravel() if axis is None else np.moveaxis(x, axis, -1)[tuple(np.delete(index, axis))]
-        place = np.ravel_multi_index(index, x.shape) if axis is None else index[axis]
+        position = np.ravel_multi_index(index, x.shape) if axis is None else index[axis]
         key = None if axis is None else tuple(np.delete(index, axis))
         ones = {"scale": 1, "width": 1}
         row = self.remembered(number, key, lambda: Row(number, [*map(number, line)], [], **ones))
-        return row.weight(place)
+        return row.weight(position)
 
 
 class CausalMask(Evaluation):
@@ -303,9 +303,9 @@ class SingleHeadAttention(Evaluation):
 
     def row(self, token, number):
         def compare():
-            asking, values = self.projected("query", number)[token], self.projected("value", number)
-            dots = [dot(asking, key) for key in self.projected("key", number)]
-            return Row(number, dots, values, scale=self.attributes.get("scale"), width=len(asking))
+            query, values = self.projected("query", number)[token], self.projected("value", number)
+            dots = [dot(query, key) for key in self.projected("key", number)]
+            return Row(number, dots, values, scale=self.attributes.get("scale"), width=len(query))
 
         return self.remembered(number, token, compare)
 
@@ -344,7 +344,7 @@ class MultiHeadAttention(Evaluation):
         heads = self.attributes["num_heads"]
         width = self.inputs.w_query.shape[1] // heads
         part = slice(head * width, (head + 1) * width)
-        asking = self.projected("query", item, number)[query][part]
+        projected = self.projected("query", item, number)[query][part]
         keys = [key[part] for key in self.projected("key", item, number)]
         allowed, biases = [True] * len(keys), [number(0)] * len(keys)
         if (mask := getattr(self.inputs, "mask", None)) is not None:
@@ -359,7 +359,7 @@ class MultiHeadAttention(Evaluation):
             allowed = [attend and j <= query for j, attend in enumerate(allowed)]
         return Row(
             number,
-            [dot(asking, key) for key in keys],
+            [dot(projected, key) for key in keys],
             [value[part] for value in self.projected("value", item, number)],
             scale=self.attributes.get("scale"),
             width=width,
@@ -391,9 +391,9 @@ class ContextVector(Evaluation):
     def row(self, number):
         def compare():
             states = [[*map(number, state)] for state in self.inputs.encoder_states]
-            asking = [*map(number, self.inputs.decoder_state)]
-            dots = [dot(asking, state) for state in states]
-            return Row(number, dots, states, scale=self.attributes.get("scale"), width=len(asking))
+            query = [*map(number, self.inputs.decoder_state)]
+            dots = [dot(query, state) for state in states]
+            return Row(number, dots, states, scale=self.attributes.get("scale"), width=len(query))
 
         return self.remembered(number, "row", compare)
 

@@ -47,7 +47,7 @@ def texts(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_one_changed_digit_fails_with_the_name_of_the_file_and_the_place(copy) -> None:
+def test_one_changed_digit_fails_with_the_name_of_the_file_and_its_line(copy) -> None:
     path = copy / "documents/003/context_vector.json"
     path.write_text(path.read_text().replace("0.09578693567", "0.09578693568", 1))
     before = texts(copy)

@@ -132,8 +132,8 @@ def test_every_schema_is_a_schema(path) -> None:
     assert schema["title"]
     Draft202012Validator.check_schema(schema)
     for reference in re.findall(r'"\$ref": "([^"]+)"', path.read_text(encoding="utf-8")):
-        place, name = reference.rsplit("/", 1)
-        assert place == "#/$defs"
+        parent, name = reference.rsplit("/", 1)
+        assert parent == "#/$defs"
         assert name in schema["$defs"]
 
 
@@ -142,7 +142,7 @@ def test_the_schema_takes_the_names_of_all_operations_by_pattern() -> None:
     assert all(re.search(pattern, operation) for operation in OPERATIONS)
 
 
-def test_every_named_clause_erratum_mistake_and_twin_exists() -> None:
+def test_every_named_clause_erratum_mistake_and_counterpart_exists() -> None:
     clauses, errata_listed = clauses_of_the_pages(), errata_of_the_page()
     mistakes = {entry.id for entry in (*CATALOGUE, *long_mistakes.MISTAKES)}
     for case_id, document in documents().items():

@@ -63,7 +63,7 @@ def half_a_unit(number: str, decimals: int) -> Fraction:
     return Fraction(1, 2 * 10**decimals) * Fraction(10) ** int(exponent or 0)
 
 
-def reach(case: dict, entry: dict) -> list[Fraction]:
+def extent(case: dict, entry: dict) -> list[Fraction]:
     """How far each score can move while every printed query and key moves within half its unit: interval products."""
     if not entry["rounded_inputs"]:
         return []
@@ -91,7 +91,7 @@ def agrees(case: dict, entry: dict) -> bool:
     if shape_of(entry["data"]) != shape:
         return False
     values = [Fraction(value) for value in flat(data)]
-    moves = reach(case, entry) or [Fraction(0)] * len(values)
+    moves = extent(case, entry) or [Fraction(0)] * len(values)
     return all(
         number is None or abs(exact(number) - value) <= half_a_unit(number, entry["decimals"]) + move
         for number, value, move in zip(flat(entry["data"]), values, moves, strict=True)

@@ -24,7 +24,7 @@ def chosen():
     return random.Random(SEED).sample(found, min(NUMBER_OF_CASES, len(found)))
 
 
-def is_within_reach(document) -> bool:
+def can_be_recomputed(document) -> bool:
     """The second oracle knows no NaN and no infinity, but for the infinities of masks."""
     arrays = {name: tensor(stored) for name, stored in document["inputs"].items()}
     return all(
@@ -43,8 +43,8 @@ def stored_rows(document, outputs):
         flat = document.get("sample", {}).get(output, range(math.prod(stored["shape"])))
         values = np.array(stored["data"], dtype=np.float64).ravel()
         for index, value in zip(flat, values.tolist(), strict=True):
-            place = tuple(map(int, np.unravel_index(index, stored["shape"])))
-            rows.setdefault(place[:3], []).append((output, place[3] if len(place) == 4 else None, value))
+            position = tuple(map(int, np.unravel_index(index, stored["shape"])))
+            rows.setdefault(position[:3], []).append((output, position[3] if len(position) == 4 else None, value))
     step = max(1, len(rows) // ROWS)
     return dict(list(rows.items())[::step])
 
@@ -64,10 +64,10 @@ def differences(document):
 @pytest.mark.parametrize("share", [0, *(pytest.param(share, marks=pytest.mark.proof) for share in range(1, SHARES))])
 def test_no_bit_differs(share: int) -> None:
     different = [
-        found for document in chosen()[share::SHARES] if is_within_reach(document) for found in differences(document)
+        found for document in chosen()[share::SHARES] if can_be_recomputed(document) for found in differences(document)
     ]
     assert not different, f"{len(different)} elements differ, such as {different[:3]}"
 
 
 def test_enough_cases_are_compared() -> None:
-    assert sum(map(is_within_reach, chosen())) >= LEAST_COMPARED
+    assert sum(map(can_be_recomputed, chosen())) >= LEAST_COMPARED

@@ -31,13 +31,13 @@ def of_same_bits(one, other):
 
 
 def same(one, other):
-    """Tell which inputs of two draws differ."""
+    """Return the inputs in which two draws agree."""
     names = one.keys() & other.keys()
     return {name for name in names if of_same_bits(one[name], other[name])}
 
 
 def features(recipes, operation, count=600):
-    """Return every word that the lattice of an operation knows: all that some draw of many has."""
+    """Return every feature that the case generator of an operation knows: all that some draw of many has."""
     drawn = (drawn_of(recipe) for recipe in recipes(operation, count, **SMALL))
     return sorted({feature for one in drawn for feature in one.features})
 
@@ -147,7 +147,7 @@ def test_leaving_a_feature_out_leaves_other_inputs_alone(operation, recipes):
 
 
 @each_operation
-def test_a_variant_has_other_numbers_in_the_same_places(operation, recipes):
+def test_a_variant_has_other_numbers_at_the_same_positions(operation, recipes):
     for recipe in recipes(operation, 60, **SMALL):
         one, other = drawn_of(recipe), drawn_of(recipe.in_variant(1))
         assert {name: array.shape for name, array in one.inputs.items()} == {

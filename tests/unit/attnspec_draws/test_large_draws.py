@@ -139,7 +139,7 @@ def test_large_draws_have_values_far_above_and_far_below_others():
     assert np.abs(tokens("tiny")[1]["value"]).max() < 2.0**-58
 
 
-def test_rows_can_be_sampled_by_a_seed_that_the_inputs_do_not_tell():
+def test_rows_can_be_sampled_by_a_seed_that_the_inputs_do_not_show():
     one, other = (draw(large(0, sample=sample)) for sample in ("a", "b"))
     assert all(
         np.array_equal(np.asarray(one.inputs[name]), np.asarray(other.inputs[name])) for name in ("query", "key")

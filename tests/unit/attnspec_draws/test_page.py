@@ -452,7 +452,7 @@ def test_heavy_values_are_made_from_the_page():
 
 
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD, "single_head_attention", "multi_head_attention", ROTATION])
-def test_numbers_in_one_place_of_memory_are_those_of_the_page(operation):
+def test_numbers_that_share_memory_are_those_of_the_page(operation):
     done = Counter()
     for number in range(400):
         limits = Limits(

@@ -1,4 +1,4 @@
-"""Departures around the numbers: right on the first call with ordinary arrays, wrong beside them."""
+"""Patches around the numbers: right on the first call with ordinary arrays, wrong beside them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Only what is asked for is computed, and it is the same as in the whole."""
+"""Only requested elements are computed, and they are the same as in the whole."""
 
 from __future__ import annotations
 

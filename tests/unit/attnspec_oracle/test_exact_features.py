@@ -166,7 +166,7 @@ def test_a_softcap_leaves_equal_scores_equal() -> None:
     assert got["weights"][0, 0] == got["weights"][0, 1] != got["weights"][0, 2] == got["weights"][0, 3]
 
 
-def test_a_softcap_orders_scores_that_it_cannot_tell_apart() -> None:
+def test_a_softcap_orders_scores_that_it_cannot_distinguish() -> None:
     # c * tanh(score / c) differs by less than 1e-8000; the weights are 1/2 to the last bit all the same.
     got = attention([[1.0]], [[1e4], [2e4], [1e4]], [[1.0], [3.0], [1.0]], softcap=1.0, mask=[[0.0, 0.0, -np.inf]])
     assert np.array_equal(got["weights"], [[0.5, 0.5, 0.0]])

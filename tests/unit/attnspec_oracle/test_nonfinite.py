@@ -1,4 +1,4 @@
-"""NaN and infinities: the rows that they reach follow IEEE 754, and all other rows stay as they were."""
+"""NaN and infinities: the rows that they touch follow IEEE 754, and all other rows stay as they were."""
 
 from __future__ import annotations
 

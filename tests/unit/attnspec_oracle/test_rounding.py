@@ -1,4 +1,4 @@
-"""Rounding from fractions and balls, held against CPython's division of integers."""
+"""Rounding from fractions and balls, compared with CPython's division of integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specification pages and the reference, held against each other."""
+"""The specification pages and the reference, compared with each other."""
 
 import ast
 import importlib

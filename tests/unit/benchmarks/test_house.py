@@ -26,7 +26,7 @@ def scaled_dot_product_attention():
 """,
     "tools/attnspec_authoring/__init__.py": "\n" * 50,
     "tools/attnspec/known.json": "{\n}\n",
-    "tools/attnspec/noticed.json": "{\n}\n",
+    "tools/attnspec/kill_matrix.json": "{\n}\n",
     "tools/attnspec/__init__.py": """
 def validate(target, select, dtypes):
     from attnspec.runner.running import run

@@ -109,7 +109,7 @@ def filled(text: str, values: dict[str, str]) -> str:
 
 
 def holds(condition: str | None, values: dict[str, str], *, failed: bool) -> bool:
-    """Tell whether a step runs: comparisons that are joined by ``&&``; after a failure, only with ``always()``."""
+    """Return whether a step runs: comparisons that are joined by ``&&``; after a failure, only with ``always()``."""
     terms = [] if condition is None else condition.split(" && ")
     if "always()" not in terms and failed:
         return False

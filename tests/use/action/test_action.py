@@ -100,7 +100,7 @@ def test_what_the_baseline_expects_is_green_and_what_it_does_not_is_red(runner, 
 
 
 @pytest.mark.proof
-def test_inputs_reach_the_gate(runner, checkout):
+def test_inputs_are_handed_to_the_gate(runner, checkout):
     required = runner.run(target="./mine.py", profiles="core softcap", dtypes="float64 float32", require="core softcap")
     assert required.status == 1, required.log
     assert "Required to conform" in required.summary
@@ -189,9 +189,9 @@ def test_it_installs_the_repository_that_it_is_a_part_of(runner, checkout, tmp_p
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
-    place = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    own = subprocess.check_output([python, "-c", place], text=True).strip()
-    # What attnspec needs is at hand; attnspec itself is not taken from there, since its own place comes first.
+    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    own = subprocess.check_output([python, "-c", program], text=True).strip()
+    # What attnspec needs is at hand; attnspec itself is not taken from there, since its own folder comes first.
     (Path(own) / "needed.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
     runner.environment = {"PATH": f"{python.parent}:/usr/bin:/bin", "PYTHONPATH": "", "PIP_DRY_RUN": "0"}
     (checkout / "where.py").write_text("import attnspec; print('FROM', attnspec.__file__)\n" + RIGHT, "utf-8")

@@ -83,7 +83,7 @@ def test_an_unknown_id_is_2_and_names_what_comes_near(explained):
 
 
 def shows_in_numbers(mistake):
-    """Tell whether wrong numbers give a mistake away; a missing refusal or an edited input has none to show."""
+    """Return whether wrong numbers give a mistake away; a missing refusal or an edited input has none to show."""
     elsewhere = mistake.clause.endswith(".inputs_unchanged") or ".rejects." in mistake.clause
     return mistake.begin is None and mistake.operation != "glorot_normal" and not elsewhere
 

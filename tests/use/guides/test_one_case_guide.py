@@ -48,7 +48,7 @@ def test_every_command_works_in_the_order_of_the_page(run):
 def test_the_output_is_what_the_reader_sees(run):
     shown = next(block for kind, block in BLOCKS if kind == "text").splitlines()
     printed = run(next(command for command in COMMANDS if "float32 --elements 3" in command)).stdout.splitlines()
-    start = next(place for place, line in enumerate(printed) if line.startswith("fail: "))
+    start = next(index for index, line in enumerate(printed) if line.startswith("fail: "))
     # The last digits of a float32 differ between machines.
     reported = printed[start : start + len(shown)]
     assert [re.sub(r"[\d.]+", "", line).split() for line in reported] == [

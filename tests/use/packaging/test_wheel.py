@@ -78,12 +78,12 @@ def dependencies(requirements: list[str] | None) -> dict[str, metadata.Distribut
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory) -> tuple[Path, Path]:
     """Return a fresh environment's programs and packages: the wheel, what it declares to need, and nothing else."""
-    place = tmp_path_factory.mktemp("clean") / "environment"
-    run(sys.executable, "-m", "venv", "--without-pip", place, folder=ROOT)
-    paths = sysconfig.get_paths("venv", {"base": str(place), "platbase": str(place)})
+    folder = tmp_path_factory.mktemp("clean") / "environment"
+    run(sys.executable, "-m", "venv", "--without-pip", folder, folder=ROOT)
+    paths = sysconfig.get_paths("venv", {"base": str(folder), "platbase": str(folder)})
     packages, programs = Path(paths["purelib"]), Path(paths["scripts"])
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", programs / "python"]
-    run(*pip, "install", "--no-index", "--no-deps", wheel, folder=place)
+    run(*pip, "install", "--no-index", "--no-deps", wheel, folder=folder)
     (installed,) = metadata.distributions(name="attnspec", path=[str(packages)])
     # What the tests run with is linked in, not downloaded: only what the wheel declares is there.
     for distribution in dependencies(installed.requires).values():

@@ -76,12 +76,12 @@ class Walk:
 
     Parameters
     ----------
-    place
+    folder
         An empty folder for all of them.
     """
 
-    def __init__(self, place: Path) -> None:
-        self.checkout, self.folder, environment = place / "attnspec", place / "mine", place / "environment"
+    def __init__(self, folder: Path) -> None:
+        self.checkout, self.folder, environment = folder / "attnspec", folder / "mine", folder / "environment"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(self.checkout)], check=True)
         self.folder.mkdir()
         subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
@@ -138,8 +138,8 @@ def main() -> int:
     parser.add_argument("--skip", action="append", default=[], metavar="TEXT", help="leave out commands that hold TEXT")
     options = parser.parse_args()
     pages: list[str] = options.pages or [*PAGES]
-    with tempfile.TemporaryDirectory() as place:
-        walk = Walk(Path(place))
+    with tempfile.TemporaryDirectory() as folder:
+        walk = Walk(Path(folder))
         if pages[0] != PAGES[0]:
             walk.install()
         try:

@@ -1,4 +1,4 @@
-"""What joins the validator by name: it is there, does what the table says, and is imported once it is asked for."""
+"""What joins the validator by name: it is there, does what the table says, and is imported once it is needed."""
 
 import subprocess
 import sys
@@ -29,9 +29,9 @@ BESIDE = ("attnspec_adapters", "attnspec.commands.", "attnspec_draws", "attnspec
 """How the names of modules begin that stand beside the validator, or are a command of their own."""
 
 
-@pytest.mark.parametrize("place", [*RANDOM_CASES.values(), MEASURED])
-def test_what_an_extension_brings_can_be_called(place):
-    assert callable(loaded(place))
+@pytest.mark.parametrize("function", [*RANDOM_CASES.values(), MEASURED])
+def test_what_an_extension_brings_can_be_called(function):
+    assert callable(loaded(function))
 
 
 @pytest.mark.parametrize("name", command_line.commands)
@@ -51,7 +51,7 @@ def test_a_text_is_handed_to_what_makes_its_case():
     assert random_case(text).id == text
 
 
-def test_nothing_that_stands_beside_is_imported_before_it_is_asked_for():
+def test_nothing_that_stands_beside_is_imported_before_it_is_needed():
     done = subprocess.run([sys.executable, "-c", OWN], check=True, capture_output=True, text=True, timeout=120)
     imported = done.stderr.split()
     assert "attnspec.validation" in imported

@@ -226,7 +226,7 @@ class UnscaledWithBooleanMasks:
         return exponentials / exponentials.sum(-1, keepdims=True) @ value
 
 
-def test_a_missing_scale_beside_a_misread_mask_is_told_first():
+def test_a_missing_scale_beside_a_misread_mask_is_reported_first():
     first = diagnosed(UnscaledWithBooleanMasks)[0]
     assert clauses_reported(first)[0] == "sdpa.scale.default"
     assert first.certainty in ("it is", "most likely")
@@ -286,7 +286,7 @@ class WithoutMaximum(TextbookAttention):
         return exponentials / np.where(total == 0, 1, total), np.log(total)[..., 0]
 
 
-def test_an_overflow_to_nan_is_told_as_that_and_not_as_an_edited_input():
+def test_an_overflow_to_nan_is_reported_as_that_and_not_as_an_edited_input():
     entries = diagnosed(WithoutMaximum)
     assert entries[0].clause == "sdpa.softmax.stability"
     assert not any(clause.endswith("inputs_unchanged") for entry in entries for clause in clauses_reported(entry))
@@ -352,7 +352,7 @@ class ScaleAndSoftcap(DividedByTheWidth):
     capped = TwoMistakes.capped
 
 
-def test_a_second_smaller_mistake_is_told_beside_the_first():
+def test_a_second_smaller_mistake_is_reported_beside_the_first():
     first, second = diagnosed(ScaleAndSoftcap)[:2]
     assert (first.clause, first.certainty) == ("sdpa.scale.default", "it is")
     assert clauses_reported(second)[0] == "sdpa.softcap.definition"

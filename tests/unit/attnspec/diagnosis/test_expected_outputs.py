@@ -25,7 +25,7 @@ def reported_first(changed):
 
 
 @pytest.mark.parametrize("name", ["grad_query", "grad_value"])
-def test_the_gradient_that_alone_is_wrong_is_told(name):
+def test_the_gradient_that_alone_is_wrong_is_reported(name):
     # Nothing in the catalogue has this number.
     assert reported_first(lambda given: {**given, name: given[name] * 1.31})[0] == f"sdpa_backward.{name}"
 

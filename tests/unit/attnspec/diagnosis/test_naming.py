@@ -130,7 +130,7 @@ def test_nothing_is_diagnosed_where_nothing_fails(engine):
     assert attnspec.validate(engine(), select="causal/*").diagnosis == ()
 
 
-def test_what_a_mistake_leaves_over_is_told_as_unknown(diagnosis_of):
+def test_what_a_mistake_leaves_over_is_reported_as_unknown(diagnosis_of):
     """NaN in rows without keys comes on top of another mistake: the first is named, and the rest is not lost."""
     entries = diagnosis_of("sdpa.weights_not_normalised", "sdpa.fully_masked_row_nan")
     assert [entry.mistake for entry in entries] == ["sdpa.weights_not_normalised", "unknown"]

@@ -11,7 +11,7 @@ STUDENTS = sorted((Path(__file__).parents[3] / "examples").glob("student_*.py"))
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda path: path.stem)
-def test_a_student_is_told_the_mistake(student):
+def test_the_mistake_of_a_student_is_reported(student):
     (mistake,) = re.findall(r'^mistake = "(.+)"$', student.read_text("utf-8"), re.MULTILINE)
     report = attnspec.validate(str(student))
     assert report.diagnosis[0].mistake == mistake

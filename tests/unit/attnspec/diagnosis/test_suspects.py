@@ -180,7 +180,7 @@ class CutsWhatIsLeft:
         (CutsWhatIsLeft, "split_heads.rejects.divisible", "it is"),
     ],
 )
-def test_what_a_check_says_is_told_as_the_clause(implementation, clause, certainty):
+def test_what_a_check_says_is_reported_as_the_clause(implementation, clause, certainty):
     first = attnspec.validate(implementation()).diagnosis[0]
     reported = first.clause or first.suspects[0].clause
     assert (reported, first.certainty) == (clause, certainty)

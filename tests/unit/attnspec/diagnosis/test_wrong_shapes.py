@@ -49,7 +49,7 @@ def reshaped(change, operation):
     return called
 
 
-def test_an_empty_result_in_the_shape_of_the_query_is_told():
+def test_an_empty_result_in_the_shape_of_the_query_is_reported():
     def scaled_dot_product_attention(**arguments):
         if not arguments["key"].shape[2]:
             return np.zeros_like(arguments["query"])

@@ -35,7 +35,7 @@ def test_the_sentence_on_a_step_is_that_of_the_wording(student):
     assert step_sentence({**wrong, "first_step": None}) is None
 
 
-def test_a_mistake_is_told_with_its_clause_its_remedy_and_what_was_attended(student):
+def test_a_mistake_is_reported_with_its_clause_its_remedy_and_what_was_attended(student):
     (entry,) = student["diagnosis"]
     lines = diagnosis_lines({**entry, "facts": ["a fact"], "attended": ["attended keys"]})
     assert lines[0].startswith(f"{entry['sentence']} (this mistake, {entry['mistake']}, reproduces ")
@@ -119,7 +119,7 @@ def test_other_conventions_are_other_words():
     ]
 
 
-def test_a_failure_is_told_in_the_words_for_its_first_dtype():
+def test_a_failure_is_reported_in_the_words_for_its_first_dtype():
     worst = {"output": "output", "index": [0, 1], "expected": 2.0, "got": "nan", "error": "nan", "tolerance": 1e-15}
     first = entry("a", first_step="weights", agreeing_steps=["scores"], worst={**worst, "ratio": "inf"})
     failure = failure_of([first, entry("a", dtype="float32")])

@@ -78,7 +78,7 @@ def test_another_way_of_going_wrong_is_no_change(changed, runs):
     assert kinds(compare(changed({runs[0]: FAILED}), changed({runs[0]: error}))) == {}
 
 
-def test_new_and_vanished_runs_are_told_apart(changed, runs):
+def test_new_and_vanished_runs_are_distinguished(changed, runs):
     changes = compare(changed(drop=runs[:1]), changed(drop=runs[1:2]))
     assert kinds(changes) == {"new": (runs[0],), "vanished": (runs[1],)}
     assert changes.is_worse, "a run that vanished may have gone wrong"

@@ -118,7 +118,7 @@ class Broken:
         raise RuntimeError("on another device")
 
 
-class BrokenOnAsking:
+class BrokenOnReading:
     @property
     def __array__(self):
         raise RuntimeError("on another device")
@@ -137,7 +137,7 @@ class BrokenOnAsking:
         (np.array([object()]), "returned an array of object as 'output'"),
         (SimpleNamespace(output=ONES), "returned a SimpleNamespace as 'output'"),
         (Broken(), "returned a Broken as 'output'"),
-        (BrokenOnAsking(), "returned a BrokenOnAsking as 'output'"),
+        (BrokenOnReading(), "returned a BrokenOnReading as 'output'"),
         ((array for array in (ONES,)), "returned a generator as 'output'"),
         ((ONES,) * 8, "returned 8 outputs; it has 7: output, weights, logsumexp, scores, logits, present_key, "),
         ({"output": ONES, "attention": ONES}, "returned the unknown output 'attention'; its outputs are output, "),

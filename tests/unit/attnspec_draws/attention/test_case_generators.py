@@ -48,7 +48,7 @@ WORDS = {
     },
 }
 LAYOUTS = {"fortran", "heads_last", "heads_last_gapped", "reversed", "gapped", "inside", "readonly", "fused", "prefix"}
-IN_ONE_PLACE = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}
+SHARING_MEMORY = {"shared", "broadcast", "heads_broadcast", "tokens_broadcast", "features_broadcast"}
 SMALL = Limits("float32", elements=1_000, longest=64)
 each_operation = pytest.mark.parametrize("operation", WORDS)
 
@@ -67,7 +67,7 @@ def is_answered(one):
 def test_every_feature_and_every_layout_is_reached(operation, drawn):
     assert {feature for one in drawn[operation] for feature in one.features} == WORDS[operation]
     assert {layout for one in drawn[operation] for layout in one.memory_order.values()} == LAYOUTS | (
-        set() if operation == MERGE else IN_ONE_PLACE
+        set() if operation == MERGE else SHARING_MEMORY
     )
 
 
@@ -196,7 +196,7 @@ def test_a_mask_of_nan_reaches_what_it_is_added_to_and_nothing_else():
 
 @pytest.mark.parametrize("operation", [FORWARD, BACKWARD])
 def test_what_does_not_count_changes_nothing_that_does(operation):
-    """With finite numbers in its place, every expected element stays, but for rows where none is expected."""
+    """With finite numbers instead, every expected element stays, but for rows where none is expected."""
     found = 0
     for number in range(900):
         recipe = Recipe(operation, "padded", number, SMALL)

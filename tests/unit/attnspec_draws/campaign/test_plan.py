@@ -58,7 +58,7 @@ def test_a_plan_is_read_as_it_was_written():
     assert plan_from_lines("7", plan.as_lines(), 90) == plan
 
 
-def test_few_draws_reach_all_kinds():
+def test_few_draws_are_of_all_kinds():
     parts = list(Plan("7", KINDS, 8).parts())
     assert [numbers(parts, kind) for kind in KINDS] == [[0, 1, 2, 3, 4], [0, 1, 2]]
 

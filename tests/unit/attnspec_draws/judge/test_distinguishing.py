@@ -70,7 +70,7 @@ def test_what_is_said_of_an_answer_that_is_off(tolerances, telling):
 
 
 @pytest.mark.parametrize(("tolerances", "telling"), [(0.4, THE_SAME), (0.6, UNDECIDED)])
-def test_half_a_tolerance_of_float64_is_the_error_of_what_is_owed(tolerances, telling):
+def test_half_a_tolerance_of_float64_is_the_error_of_what_is_expected(tolerances, telling):
     def answer(call):
         run = run_of(draw(Recipe(OPERATION, SEEDS, 0, wide)), "float64", {})
         return {"output": call.right["output"] + tolerances * run.bound.of("output", run.bound_index).error}

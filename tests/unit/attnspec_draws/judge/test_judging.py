@@ -46,7 +46,7 @@ def test_the_document_follows_its_schema():
         assert found.is_right == (name == "honest")
 
 
-def test_every_judgement_has_a_seed_of_its_own_and_can_be_seen_again():
+def test_every_run_of_the_judge_has_a_seed_of_its_own_and_can_be_seen_again():
     first, second = judge("zeros"), judge("zeros")
     assert first.seed != second.seed
     again = judge("zeros", seed=first.seed)

@@ -27,7 +27,7 @@ def drawn(shape, dtype="float32"):
     return {name: generator.random(shape).astype(dtype) for name in ("query", "key", "value")}
 
 
-def test_uniform_numbers_at_a_usual_size_cannot_tell():
+def test_uniform_numbers_at_a_usual_size_distinguish_little():
     found = passing_trivial_answers(OPERATION, drawn((1, 1, 512, 1024)), {}, atol=1e-2, rtol=1e-2)
     assert names(found) >= PASS_UNIFORM
     assert not names(found) & {"zeros", "first_value", "no_scale", "not_causal", "no_mask"}
@@ -63,7 +63,7 @@ def check(numbers="uniform"):
     return {"numbers": numbers, "atol": 0.01, "rtol": 0.01}
 
 
-def test_what_a_user_checks_otherwise_is_said_to_tell_little():
+def test_what_a_user_checks_otherwise_is_said_to_distinguish_little():
     called = shape(check())
     found = tried(called.own_check, called)
     assert names(found.passing) >= {"mean_of_values", "uniform_weights", "scale_by_width"}

@@ -23,7 +23,7 @@ CHEATS = {
 
 @pytest.mark.proof
 @pytest.mark.parametrize("cheat", CHEATS)
-def test_such_inputs_cannot_tell_and_draws_do(cheat):
+def test_such_inputs_miss_it_and_draws_find_it(cheat):
     found = attnspec.judge(str(EXPLOITS / f"{cheat}.py"), SHAPES, draws=1)
     assert found.verdict == "wrong"
     assert CHEATS[cheat] in found.reason

@@ -1,4 +1,4 @@
-"""Drawn rotary frequencies reach every scaling and clause, and ask for nothing that the page leaves open."""
+"""Drawn rotary frequencies cover every scaling and clause, and require nothing that the page leaves open."""
 
 import math
 

@@ -100,10 +100,10 @@ def test_elements_that_are_not_wanted_are_left_out() -> None:
     inputs = {"position_ids": np.array([[1, 2]]), "inverse_frequencies": np.array([1.0, 0.5, 0.25])}
     chosen = evaluate("rotary_tables", inputs, {}, positions=wanted)
     every = evaluate("rotary_tables", inputs, {})
-    for name, places in wanted.items():
+    for name, indices in wanted.items():
         given = np.isfinite(chosen[name].ravel())
-        assert np.flatnonzero(given).tolist() == places
-        assert chosen[name].ravel()[places].tolist() == every[name].ravel()[places].tolist()
+        assert np.flatnonzero(given).tolist() == indices
+        assert chosen[name].ravel()[indices].tolist() == every[name].ravel()[indices].tolist()
 
 
 @pytest.mark.parametrize(

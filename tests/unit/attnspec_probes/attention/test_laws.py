@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn.attention import Steps, attention, cap, normalise, place, scale, within
+from drawn.attention import Steps, attention, cap, normalise, position, scale, within
 
 from attnspec.cases import load_suite
 from attnspec.runner import run_suite
@@ -93,7 +93,7 @@ LAWS = {
         "sdpa.heads.grouped",
     ),
     "queries one position late": (
-        of_steps(place=lambda call: place(call) + 1),
+        of_steps(position=lambda call: position(call) + 1),
         "offset",
         {"offset": 1.0},
         "sdpa.causal.top_left",

@@ -22,7 +22,7 @@ def test_a_square_mask_is_a_lower_triangle_with_its_diagonal():
         (-1, [[False, False, False, False], [True, False, False, False]]),
     ],
 )
-def test_offset_places_the_first_query_among_the_keys(offset, expected):
+def test_offset_is_the_position_of_the_first_query_among_the_keys(offset, expected):
     assert causal_mask(query_length=2, key_length=4, offset=offset).tolist() == expected
 
 

@@ -1,7 +1,7 @@
 """Scaled dot-product attention, in cases that can be worked out by hand.
 
 With queries and keys of zero all allowed keys weigh the same, so an output is a plain mean of values. Values
-that are powers of two tell which keys were seen.
+that are powers of two show which keys were seen.
 """
 
 import math

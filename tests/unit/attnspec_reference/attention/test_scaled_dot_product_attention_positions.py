@@ -1,4 +1,4 @@
-"""Positions: past keys, lengths, windows, and where they place the queries, in numbers to follow by hand.
+"""Positions: past keys, lengths, windows, and the positions of the queries by them, in numbers to follow by hand.
 
 Queries and keys are zeros, so that an output is the mean of the values whose keys were seen.
 """

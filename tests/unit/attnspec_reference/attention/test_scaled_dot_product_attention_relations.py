@@ -1,4 +1,4 @@
-"""What must stay the same when the same question is asked in another way, and where NaN and infinity may go."""
+"""What must stay the same when the same call is made in another way, and where NaN and infinity may go."""
 
 import ml_dtypes
 import numpy as np
@@ -74,7 +74,7 @@ def test_batch_entries_of_different_lengths_do_not_mix():
         np.testing.assert_allclose(together.output[b], alone.output[0], rtol=1e-13, atol=1e-14)
 
 
-def test_later_keys_do_not_reach_earlier_queries():
+def test_later_keys_do_not_change_earlier_queries():
     before = scaled_dot_product_attention(QUERY, KEY, VALUE, **EVERYTHING)
     key, value = KEY.copy(), VALUE.copy()
     key[:, :, 3:], value[:, :, 3:] = 1e5, -1e5

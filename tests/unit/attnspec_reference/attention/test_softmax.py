@@ -1,4 +1,4 @@
-"""Softmax: shares that sum to one, along the axis that was asked for."""
+"""Softmax: shares that sum to one, along the requested axis."""
 
 import ml_dtypes
 import numpy as np

@@ -38,7 +38,7 @@ def test_returns_the_dtype_of_the_frequencies(dtype):
 
 
 @pytest.mark.parametrize("dtype", HALF_PRECISION)
-def test_phases_are_not_held_in_half_precision(dtype):
+def test_phases_are_not_kept_in_half_precision(dtype):
     frequencies = np.array([1.0, 0.5])
     exact = rotary_tables([[131071, 4097]], frequencies)
     rounded = rotary_tables([[131071, 4097]], frequencies.astype(dtype))

@@ -303,7 +303,7 @@ def counting(sizes: Sizes) -> dict[str, Any]:
     From seven keys on, two sets of powers of two can have the same mean; use :func:`probe` there.
     """
     if sizes.columns > 6:
-        raise RecipeError(f"Powers of two tell at most 6 keys apart, not {sizes.columns}.")
+        raise RecipeError(f"Powers of two distinguish at most 6 keys, not {sizes.columns}.")
     made: dict[str, Any] = {name: np.zeros((*shape[:-1], 1)) for name, shape in sizes.shapes().items()}
     powers = np.broadcast_to(
         2.0 ** np.arange(sizes.columns)[:, np.newaxis], (sizes.batch, sizes.shared, sizes.columns, 1)

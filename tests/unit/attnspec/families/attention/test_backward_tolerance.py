@@ -189,7 +189,7 @@ def test_a_row_without_keys_that_is_uniform_gives_each_value_its_part():
     assert (bound.of("grad_value").error > 0).all()
 
 
-def test_beside_a_uniform_row_nan_of_other_queries_is_owed_as_before():
+def test_beside_a_uniform_row_nan_of_other_queries_is_expected_as_before():
     inputs = empty_row()
     mask = np.where(inputs["mask"], 0.0, -np.inf)
     mask[5, 3] = np.nan

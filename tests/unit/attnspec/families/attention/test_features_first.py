@@ -1,4 +1,4 @@
-"""The features-first wrapper, held against formulas in which every token is a column."""
+"""The features-first wrapper, compared with formulas in which every token is a column."""
 
 from __future__ import annotations
 

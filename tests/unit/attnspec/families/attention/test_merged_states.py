@@ -32,7 +32,7 @@ def golden(name):
 
 
 def assert_nearly_equal(one, other, units=4):
-    """Equal but for some units in the last place of the largest number of the row."""
+    """Equal but for some units of the last bit of the largest number of the row."""
     for name in ("output", "logsumexp"):
         left, right = one[name], other[name]
         same = (left == right) | (np.isnan(left) & np.isnan(right))
@@ -140,7 +140,7 @@ def test_the_reference_passes_every_case():
 
 
 def otherwise(output_a, logsumexp_a, output_b, logsumexp_b, *, base_2=True, plus=True):
-    """The reference, asked and answered in logarithms to the base 2, plus infinity standing for no keys."""
+    """The reference, called and answered in logarithms to the base 2, plus infinity standing for no keys."""
     dtype, scale = output_a.dtype, LOG2_E if base_2 else 1.0
 
     def natural(logsumexp):
@@ -157,7 +157,7 @@ def otherwise(output_a, logsumexp_a, output_b, logsumexp_b, *, base_2=True, plus
 
 @pytest.mark.parametrize("plus", [False, True])
 @pytest.mark.parametrize("base_2", [False, True])
-def test_logarithms_are_handed_over_and_owed_as_declared(base_2, plus):
+def test_logarithms_are_handed_over_and_expected_as_declared(base_2, plus):
     conventions = {
         "logsumexp_base": "2" if base_2 else "e",
         "empty_logsumexp": "plus_infinity" if plus else "minus_infinity",
@@ -202,9 +202,9 @@ def test_nan_beside_a_weight_that_underflows_may_be_lost_or_not():
         lost = np.where(np.isfinite(output_b), output_b, 0)
         return attnspec_reference.merge_states(output_a, logsumexp_a, lost, logsumexp_b)
 
-    open_case, owed_case = "merge/nan_of_a_part_that_weighs_nothing", "merge/nan_in_second"
+    open_case, required_case = "merge/nan_of_a_part_that_weighs_nothing", "merge/nan_in_second"
     assert {result.status for result in validated(losing, [open_case])} == {"pass"}
-    assert {result.status for result in validated(losing, [owed_case])} == {"fail"}
+    assert {result.status for result in validated(losing, [required_case])} == {"fail"}
 
 
 def test_every_logarithm_can_be_handed_over_to_either_base_in_every_dtype_of_its_case():
@@ -262,7 +262,7 @@ def bound(dtype="float32", *, fused=False, conventions=None, **changes):
     return tolerance(OPERATION, inputs, {}, precision_of(dtype, fused=fused), conventions or {})
 
 
-def test_a_part_that_stands_alone_is_held_to_every_bit():
+def test_a_part_that_stands_alone_must_be_right_to_every_bit():
     assert not bound(logsumexp_a=[[[-np.inf]]]).of("output").error.any()
     assert bound().of("output").error.all()
 

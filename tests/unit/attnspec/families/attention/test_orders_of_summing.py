@@ -27,12 +27,12 @@ def summed_in_lanes(weights, values, lanes):
     return float(totals.sum(dtype=np.float32))
 
 
-@pytest.mark.parametrize(("lanes", "places"), [(2, 1), (4, 1), (4, 2), (8, 2), (16, 1)])
+@pytest.mark.parametrize(("lanes", "block"), [(2, 1), (4, 1), (4, 2), (8, 2), (16, 1)])
 @pytest.mark.parametrize("off", [0.0, 1.40625])
-def test_what_lanes_lose_is_allowed_for(lanes, places, off):
+def test_what_lanes_lose_is_allowed_for(lanes, block, off):
     keys = 2048
     weights = np.full(keys, 1 / keys)
-    values = np.where(np.arange(keys) // places % 2 == 0, 64.0, -64.0) + off
+    values = np.where(np.arange(keys) // block % 2 == 0, 64.0, -64.0) + off
     error = abs(summed_in_lanes(weights, values, lanes) - weights @ values)
     allowed = error_of_lanes(weights.reshape(1, 1, 1, -1), values.reshape(1, 1, -1, 1), keys, SINGLE)[0, 0, 0, 0]
     assert error <= INNER * allowed

@@ -40,7 +40,7 @@ def test_powers_of_two_are_right_but_for_rows_without_keys():
 
 
 def test_prefix_and_suffix_are_right_but_for_a_prefix_that_is_left_uncleared():
-    """NaN there may reach the result, by what the formula declares; other numbers may not."""
+    """NaN there may spread to the result, by what the formula declares; other numbers may not."""
     expected = set()
     for case in MERGES.cases.values():
         if case.rejects is None:

@@ -1,4 +1,4 @@
-"""Quantized queries, keys and values: who is asked, and what declared roundings may cost."""
+"""Quantized queries, keys and values: who is called, and what declared roundings may cost."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def test_what_is_declared_does_not_pass_for_another_scale():
     assert len(wrong(results)) == len(results) > 0
 
 
-def test_who_takes_no_scales_is_not_asked():
+def test_who_takes_no_scales_is_not_called():
     def attend(query, key, value, mask=None):
-        raise AssertionError("nothing is asked without scales")
+        raise AssertionError("nothing is called without scales")
 
     results = validated(attend)
     assert {result.status for result in results} == {"unsupported"}
@@ -129,7 +129,7 @@ def test_numbers_and_scales_have_dtypes_of_their_own_in_every_run(dtype):
         ("scale_per_batch_entry", "quantized/entries_alone"),
     ],
 )
-def test_what_is_lacked_is_not_asked(without, left_out):
+def test_what_is_lacked_is_not_requested(without, left_out):
     holder = SimpleNamespace(
         scaled_dot_product_attention=scaled_dot_product_attention, name="mine", without=(without,), dtypes=("float32",)
     )

@@ -1,4 +1,4 @@
-"""Glorot-normal samples: right ones pass for any seed, and what is not one is told why."""
+"""Glorot-normal samples: right ones pass for any seed, and the report says why another is wrong."""
 
 import math
 
@@ -56,7 +56,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_such_sample_fails_and_is_told_why(name):
+def test_what_is_no_such_sample_fails_with_the_reason(name):
     sample, why = WRONG[name]
     verdict = verdict_on(sample)
     assert (verdict.status, verdict.check) == ("fail", "values")

@@ -203,7 +203,7 @@ def test_not_a_number_leaves_other_tolerances_alone():
     assert changed == [[1, 1, 1, 0], [1, 1, 1, 2]]
 
 
-def test_tables_of_the_factor_zero_are_held_to_zero():
+def test_tables_of_the_factor_zero_must_be_zero():
     inputs = {"position_ids": np.array([[0, 3]]), "inverse_frequencies": np.array([1.0, 0.5])}
     tolerance = bound("rotary_tables", inputs, {"attention_factor": 0.0}, precision_of("float32"))
     for name in ("cos", "sin"):
