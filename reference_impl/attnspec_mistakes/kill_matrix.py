@@ -46,7 +46,7 @@ def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
 
 
 def was_tried(mistake: Mistake) -> bool:
-    """Tell whether it is known which cases notice a mistake; it is not of one that is younger than the file."""
+    """Say whether it is known which cases notice a mistake; it is not of one that is younger than the file."""
     return mistake.id in noticed_cases(mistake.operation, KEPT_IN[0])
 
 

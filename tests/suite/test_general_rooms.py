@@ -14,7 +14,11 @@ from attnspec.contract import CONVENTIONS, FAMILIES, IN_LAYOUT, OPERATIONS
 
 ROOT = Path(__file__).parents[2]
 HARNESS = ROOT / "tools" / "attnspec"
-ROOMS = (HARNESS, *sorted((ROOT / "tools").glob("attnspec_*")))
+ROOMS = (
+    HARNESS,
+    *(folder for folder in sorted((ROOT / "tools").glob("attnspec_*")) if folder.name != "attnspec_adapters"),
+)
+"""Adapters are one module a library, and say which operations of each family it has."""
 EVERYBODYS = {
     "key",
     "value",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CONVENTIONS", "apply_rotary", "modeling_of", "rotary_frequencies", "rotary_tables"]
 
-torch = import_library("torch", adapter="transformers")
 import_library("transformers", adapter="transformers")
+torch = import_library("torch", adapter="transformers")
 tensors = import_library("attnspec.tensors.of_torch", adapter="transformers")
 
 CONVENTIONS: Mapping[str, str] = {

@@ -96,7 +96,7 @@ def rows(found: list[dict[str, Any]]) -> list[tuple[object, ...]]:
 
 
 def main() -> None:
-    """Judge, print, and write the page and its data where they are asked for."""
+    """Judge, print, and write the page and its data where they are requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--write", action="store_true", help="write the page and its data to spec/studies")

@@ -22,7 +22,7 @@ SHORT_NAMES = {
 LEFT_OUT = {
     **{control.id: {"value"} for control in CONTROLS if control.id.startswith("single_head.fused")},
     "context_vector.as_attention": {"raw_scores"},
-    "sdpa_backward.required_alone": {"delta", "grad_scores"},
+    "sdpa_backward.owed_alone": {"delta", "grad_scores"},
 }
 OF_QUERIES = ("output", "weights", "logsumexp", "scores", "logits", "grad_query", "delta", "grad_scores")
 ROUND_MORE_THAN_ONCE = ("sdpa_backward.heads_rounded_first", "sdpa_backward.rounded_between_phases")

@@ -62,7 +62,7 @@ def test_the_scripts_run_where_there_is_no_attnspec():
     }
     assert [case_id for case_id, script in scripts.items() if "attnspec" in script] == []
     ended = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", ALONE, str(Path(np.__file__).parents[2])],
+        [sys.executable, "-I", "-S", "-c", ALONE, str(Path(np.__file__).parents[1])],
         input=json.dumps(scripts),
         capture_output=True,
         text=True,

@@ -229,4 +229,4 @@ def scaled_dot_product_attention(query, key, value):
     statuses = {result["case"]: (result["status"], result["message"]) for result in ran.report["results"]}
     status, message = statuses["documents/002/refuses_key_narrower_than_query"]
     assert status == "crash"
-    assert message == "the valid twin: it ended its process with exit status 0"
+    assert message == "the valid counterpart: it ended its process with exit status 0"

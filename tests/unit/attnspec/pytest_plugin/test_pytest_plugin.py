@@ -231,7 +231,7 @@ def test_a_refusal_is_graded_with_its_counterpart(run, pytester):
     run("--attnspec=reference", select).assert_outcomes(passed=count)
     all_refused = run("--attnspec=refuses.py", select, "-rs")
     all_refused.assert_outcomes(skipped=1)
-    all_refused.stdout.fnmatch_lines(["SKIPPED*the valid twin * did not pass, so a refusal says nothing"])
+    all_refused.stdout.fnmatch_lines(["SKIPPED*the valid counterpart * did not pass, so a refusal says nothing"])
     accepted = run("--attnspec=accepts.py", select)
     accepted.assert_outcomes(failed=1)
     accepted.stdout.fnmatch_lines(["accepted what it must refuse: *"])

@@ -337,7 +337,7 @@ def test_who_refuses_everything_refuses_nothing():
     for result in refusals:
         assert result.status == "unsupported" if result.case.rejects.convention is None else result.status != "pass"
     narrow = results[NARROW].verdict
-    assert "valid twin documents/002/attention_unmasked did not pass" in narrow.message
+    assert "valid counterpart documents/002/attention_unmasked did not pass" in narrow.message
     assert results["documents/002/attention_unmasked"].status == "error"
 
 

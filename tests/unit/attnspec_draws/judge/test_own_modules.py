@@ -9,6 +9,7 @@ from attnspec_draws.judge.own_modules import load_own_modules
 load_own_modules(())
 loaded = dict(sys.modules)
 late = set()
+IN_THE_CANDIDATE = ("attnspec_adapters", "attnspec.tensors", "attnspec.command", "attnspec_draws.commands")
 for name, module in loaded.items():
     if not name.startswith("attnspec") or not getattr(module, "__file__", None):
         continue
@@ -17,9 +18,9 @@ for name, module in loaded.items():
         continue
     tree = ast.parse(open(module.__file__).read())
     for node in ast.walk(tree):
-        # What is registered by name; adapters run in the candidate's own process, and the command runs already.
+        # What is registered by name; adapters and tensors are in the candidate's process, the command runs.
         if isinstance(node, ast.Constant) and re.fullmatch(r"attnspec[\\w.]*:\\w+", str(node.value)):
-            if not node.value.startswith(("attnspec_adapters", "attnspec.command", "attnspec_draws.commands")):
+            if not node.value.startswith(IN_THE_CANDIDATE):
                 late.add((name, node.value.partition(":")[0]))
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):

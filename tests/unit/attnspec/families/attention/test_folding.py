@@ -22,7 +22,7 @@ ARGUMENT = re.compile(
     "the function has no argument '(sinks|softcap)', and nothing else can say it"
     "|it has no argument '(query|key|value)_scale'"
 )
-NOT_CHECKED = re.compile("graded only under input_checks=strict|the valid twin .* did not pass")
+NOT_CHECKED = re.compile("graded only under input_checks=strict|the valid counterpart .* did not pass")
 
 
 def stepwise(query, key, value, mask, scale):
