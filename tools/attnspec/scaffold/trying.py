@@ -140,16 +140,13 @@ class Prober:
 
 def layouts_of(operation: Operation) -> tuple[str, ...]:
     """Return the layouts in which an operation has these arguments, the contract's own first."""
-    family = family_of(operation.name)
+    arranged = family_of(operation.name).layouts()
     probe: dict[str, NDArray[Any]] = {name: np.zeros((1,) * 4) for name in OPERATIONS[operation.name].inputs}
     return tuple(
         layout
         for layout in LAYOUTS
         if operation_in(operation.name, layout).arguments == operation.arguments
-        and (
-            layout not in family.layouts
-            or family.layouts[layout](operation.name, probe, {}, Circumstances()) is not None
-        )
+        and (layout not in arranged or arranged[layout](operation.name, probe, {}, Circumstances()) is not None)
     )
 
 
