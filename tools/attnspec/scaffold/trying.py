@@ -20,7 +20,7 @@ from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import family_of
 from attnspec.grading.expectation import Values
 from attnspec.process.opening import open_target
-from attnspec.runner import planned_runs, request_of, resolved_for
+from attnspec.runner import Resolved, planned_runs, request_of
 from attnspec.scaffold.adapter_text import text_of
 from attnspec.targets.target import Target
 from attnspec.validation import run_offered
@@ -179,7 +179,7 @@ def _is_plain(operation: Operation, case: Case) -> bool:
 def _distance(implementation: Implementation, case: Case, dtype: str) -> float | str:
     """Return how far the first output lies from the expected one, or in words what came instead of an output."""
     declaration = implementation.declaration
-    (run,) = planned_runs(case, (dtype,), declaration, resolved_for(declaration, {}))
+    (run,) = planned_runs(case, (dtype,), declaration, Resolved(declaration.conventions))
     answer = implementation.run(request_of(run))
     if not isinstance(answer, Outputs):
         return str(getattr(answer, "message", None) or getattr(answer, "reason", answer))

@@ -127,10 +127,6 @@ class _Declared:
         if alternative not in self.under:
             self.under.append(alternative)
 
-    def expected(self) -> Expected:
-        """Return what is expected after all declarations."""
-        return Expected(self.outputs, self.ungraded, tuple(self.under))
-
 
 def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound: AttentionBound, run: int) -> Expected:
     """Return the expected outputs of a forward pass under declared conventions, from the normative ones."""
@@ -160,7 +156,7 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
             declared.leave_open(bound.beyond_dequantized(), None)
         if bound.quantized.weights is not None:
             declared.graded_under(f"quantized_weights={conventions['quantized_weights']}")
-    return declared.expected()
+    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
 def _rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
@@ -205,7 +201,7 @@ def expected_gradients(outputs: Arrays, conventions: Mapping[str, str], bound: B
         declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
     if conventions["half_precision_overflow"] == "open":
         declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
-    return declared.expected()
+    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
 def expected_of_merged(outputs: Arrays, conventions: Mapping[str, str], bound: MergeBound, run: int) -> Expected:
