@@ -70,12 +70,12 @@ def test_a_family_is_what_its_folder_says(family):
 
 @each_family
 def test_a_family_lists_its_layouts_in_the_contract(family):
-    arranged = set(family_called(family).layouts)
+    arranged = set(family_called(family).layouts())
     assert arranged <= set(LAYOUTS), f"tools/attnspec/contract/{family}.json: layouts lacks one of {arranged}"
 
 
 def test_every_layout_but_the_contracts_own_is_arranged_by_a_family():
-    arranged = {layout for family in FAMILIES for layout in family_called(family).layouts}
+    arranged = {layout for family in FAMILIES for layout in family_called(family).layouts()}
     assert set(LAYOUTS[1:]) == arranged, "a contract lists layouts that no family arranges"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
-from attnspec.runner import in_memory_orders, own_attributes
+from attnspec.runner import in_memory_orders
 from attnspec.runner.result import Law, Measured
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Calling:
             raise OutOfCallsError
         self.calls += 1
         arrays = {name: to_run_dtype(array, dtype) for name, array in inputs.items()}
-        request = Request(operation, dtype, in_memory_orders(arrays, memory_order or {}), own_attributes(attributes))
+        request = Request(operation, dtype, in_memory_orders(arrays, memory_order or {}), deepcopy({**attributes}))
         start = perf_counter()
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

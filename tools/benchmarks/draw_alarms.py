@@ -21,7 +21,7 @@ from study import STUDIES, Study, add_write_option, publish, table, today
 
 from attnspec.cases import suite_of_random
 from attnspec.guard.task import Task
-from attnspec.runner import resolved_for, run_suite
+from attnspec.runner import Resolved, run_suite
 from attnspec.targets import load
 from attnspec.targets.target import Target
 from attnspec_authoring.proof.subjects import implementation_of
@@ -120,7 +120,7 @@ def _of_shapes(wanted: Wanted) -> Iterator[PartOutcome]:
     assert wanted.shapes is not None
     implementation = load(wanted.name)
     declaration = implementation.declaration
-    resolved = resolved_for(declaration, {})
+    resolved = Resolved(declaration.conventions)
     offered = drawn_for(declaration)
     each = wanted.cases // (wanted.shapes * len(offered))
     for operation in offered:

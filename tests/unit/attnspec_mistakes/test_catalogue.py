@@ -53,7 +53,7 @@ def laid_out(mistake, arguments):
         return copied(arguments)
     inputs = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
     attributes = {name: value for name, value in arguments.items() if name not in inputs}
-    layout = family_of(mistake.operation).layouts[mistake.layout]
+    layout = family_of(mistake.operation).layouts()[mistake.layout]
     repacked = layout(mistake.operation, copied(inputs), attributes, Circumstances())
     return None if isinstance(repacked, str) else copied({**repacked.inputs, **repacked.attributes})
 

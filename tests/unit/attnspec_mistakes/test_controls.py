@@ -62,7 +62,7 @@ def laid_out(control, arguments):
         return arguments
     inputs = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
     attributes = {name: value for name, value in arguments.items() if name not in inputs}
-    layout = family_of(control.operation).layouts[control.layout]
+    layout = family_of(control.operation).layouts()[control.layout]
     repacked = layout(control.operation, inputs, attributes, Circumstances())
     return None if isinstance(repacked, str) else {**repacked.inputs, **repacked.attributes}
 

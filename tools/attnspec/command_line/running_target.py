@@ -117,10 +117,12 @@ class _Run:
 
     def planned_runs(self, declaration: Declaration) -> int:
         """Return the number of (case, dtype) of a run that reaches its end."""
-        from attnspec.runner import offered_part, planned_dtypes
+        from attnspec.contract.dtypes import ANY
+        from attnspec.runner import offered_part
 
         cases = offered_part(self.suite, declaration.operations).suite.cases.values()
-        return sum(len(planned_dtypes(case, self.options.dtypes or declaration.dtypes)) for case in cases)
+        requested = (*(self.options.dtypes or declaration.dtypes), ANY)
+        return sum(dtype in requested for case in cases for dtype in case.runs)
 
     def progress(
         self, console: Console, done: Callable[[], int], declared: Callable[[], Declaration | None]
@@ -164,14 +166,14 @@ class _Run:
         from attnspec.guard.guarded_process import Forked
         from attnspec.guard.journal import Journal
         from attnspec.guard.recovered import results_of
-        from attnspec.runner import Share, offered_part, resolved_for
+        from attnspec.runner import Resolved, Share, offered_part
 
         results = results_of(
             reported,
             offered_part(self.suite, declaration.operations).suite,
             declaration,
             self.options.dtypes or declaration.dtypes,
-            resolved_for(declaration, self.conventions),
+            Resolved({**declaration.conventions, **self.conventions}),
         )
         jobs, measured = self.options.jobs, reported.measured
         if jobs > 1 and ended_early is None:

@@ -46,7 +46,7 @@ def debug(
     from attnspec.contract.implementation import Raised
     from attnspec.grading import NotGraded, grade
     from attnspec.process.opening import open_target
-    from attnspec.runner import planned_runs, request_of, resolved_for
+    from attnspec.runner import Resolved, planned_runs, request_of
     from attnspec.targets.target import pairs
     from attnspec.validation import check_request
 
@@ -60,7 +60,7 @@ def debug(
         # The first declared dtype that the case is offered in, where none is named.
         offered = (each for each in declaration.dtypes_offered(found.operation) if each in found.dtypes)
         called_in = (dtype or next(offered, found.dtypes[0])) if found.dtypes else ANY
-        (run,) = planned_runs(found, (called_in,), declaration, resolved_for(declaration, stated))
+        (run,) = planned_runs(found, (called_in,), declaration, Resolved({**declaration.conventions, **stated}))
         if isinstance(run.expected, NotGraded):
             _say(f"{found.id} ({run.dtype}) is not graded: {run.expected.reason}.")
             return 1

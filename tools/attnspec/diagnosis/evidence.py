@@ -7,6 +7,7 @@ computation only and a wrong one has errors of its own size.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import SimpleNamespace
@@ -22,7 +23,7 @@ from attnspec.contract.implementation import Outputs, Request
 from attnspec.contract.layout import name_of
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
-from attnspec.runner import in_memory_orders, own_attributes
+from attnspec.runner import in_memory_orders
 from attnspec.targets.calling import read_returned
 
 if TYPE_CHECKING:
@@ -392,7 +393,7 @@ def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDAr
         return _in_layout(mistake, run, inputs, before)
     try:
         with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **own_attributes(attributes_in(dtype, case.attributes)))
+            returned = mistake.function(**inputs, **deepcopy(attributes_in(dtype, case.attributes)))
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
     answer = read_returned(returned, run.operation, given=case.inputs)
@@ -411,7 +412,7 @@ def _in_layout(
 
     holder = SimpleNamespace(**{mistake.operation: mistake.in_layout[name]}, layout=run.layout)
     implementation = laid_out(InProcessImplementation(holder, mistake.id), run.layout)
-    attributes = own_attributes(run.case.attributes)
+    attributes = deepcopy({**run.case.attributes})
     request = Request(mistake.operation, run.dtype, inputs, attributes, conventions=run.conventions)
     for _ in range(before):
         implementation.run(request)

@@ -114,7 +114,7 @@ class Family:
     needs
         The capabilities that a case needs, of those that the family's contract lists.
     layouts
-        Name of a layout to its arrangement of a request.
+        Name of a layout to its arrangement of a request, which are loaded when it is called.
     key_sets
         Keys that each query attended in a run, and should have; None where outputs do not show them.
     attendable
@@ -150,7 +150,7 @@ class Family:
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Arrays], PropertyProblem | None] = _nothing
     needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()
-    layouts: Mapping[str, Layout] = field(default_factory=dict[str, "Layout"])
+    layouts: Callable[[], Mapping[str, Layout]] = dict
     key_sets: Callable[[Case, str, Arrays], KeySets | None] = _nothing
     attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
     attended_axis: str | None = None

@@ -54,7 +54,8 @@ class Forked:
         # A process that drives a program must end that, too.
         self._signal = signal.SIGKILL if task.target.is_imported else signal.SIGTERM
         self._has_ended = False
-        for operation in {case.operation for case in suite.cases.values()}:
+        only = task.target.operation
+        for operation in {case.operation for case in suite.cases.values() if only in (None, case.operation)}:
             family_of(operation)  # both processes need it, and one import serves both
         flush()  # or both would write what is still buffered
         # Objects that exist now are left alone by the collector, so that their pages stay shared.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from attnspec.contract.layout import clauses_in
 from attnspec.grading import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
 from attnspec.guard.journal import Entry
-from attnspec.runner import OCCASIONS, Result, beside_counterparts, in_layout, not_graded, planned_runs
+from attnspec.runner import OCCASIONS, Result, beside_counterparts, not_graded, planned_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ def results_of(
         if prepared:
             runs = planned_runs(case, dtypes, declaration, resolved)
         else:
-            named = in_layout(case, declaration.requested_in)
+            named = case._replace(clauses=clauses_in(case.clauses, declaration.requested_in))
             runs = [not_graded(named, dtype, _NOT_EXPLAINED) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))

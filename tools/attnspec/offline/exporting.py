@@ -17,7 +17,7 @@ from attnspec.grading.one_rule import bounded
 from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
 from attnspec.offline.tensor_files import tensors_to_json, write_npz, write_safetensors
 from attnspec.process.tensors_on_the_wire import word_for
-from attnspec.runner import arrays_of, planned_runs, resolved_for
+from attnspec.runner import Resolved, arrays_of, planned_runs
 from attnspec.targets import Declaration
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def export(
     """
     requested = tuple(dtypes) or FLOAT_DTYPES
     declaration = Declaration("", None, "", tuple(OPERATIONS), requested, conventions or {})
-    resolved = resolved_for(declaration, None)
+    resolved = Resolved(declaration.conventions)
     written: list[ExportedRun] = []
     left_out: list[LeftOut] = []
     size = 0

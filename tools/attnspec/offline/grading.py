@@ -13,7 +13,7 @@ from attnspec.grading import grade
 from attnspec.offline.exporting import not_shown
 from attnspec.offline.manifest import file_of
 from attnspec.offline.tensor_files import READERS, TensorFileError
-from attnspec.runner import Result, offered_part, planned_runs, resolved_for
+from attnspec.runner import Resolved, Result, offered_part, planned_runs
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def answered(manifest: Manifest, folder: Path, *, name: str, adapter: str) -> De
 def graded_answers(suite: Suite, manifest: Manifest, declaration: Declaration, folder: Path) -> tuple[Result, ...]:
     """Return a result for each exported (case, dtype) of the suite, and for each that was left out of the export."""
     known: set[Key] = {(entry.case, entry.dtype) for entry in (*manifest.cases, *manifest.left_out)}
-    resolved = resolved_for(declaration, None)
+    resolved = Resolved(declaration.conventions)
     results: list[Result] = []
     for case in offered_part(suite, declaration.operations).suite.cases.values():
         dtypes = [dtype for dtype in case.runs if (case.id, dtype) in known or dtype == ANY]

@@ -49,26 +49,26 @@ def behind_layers(
 ) -> Implementation:
     """Put an implementation behind the layers that its target needs; it is closed if one of them fails.
 
+    It is given the contract's layout, from the one requested, else declared; UsageError if there is no such one.
     The `nearest` layers see it called in its own layout: those of a debugger, of pytest, of the judge. The `outermost`
     are those of the process that guards it.
     """
     try:
-        for layer in (lacking, *nearest, in_layout, *outermost):
+        if target.without:
+            implementation = lacking(implementation, target.without)
+        for layer in nearest:
+            implementation = layer(implementation, target)
+        layout = target.layout or implementation.declaration.layout
+        if layout is not None:
+            from attnspec.targets.laid_out import laid_out
+
+            implementation = laid_out(implementation, layout)
+        for layer in outermost:
             implementation = layer(implementation, target)
     except BaseException:
         implementation.close()
         raise
     return implementation
-
-
-def in_layout(implementation: Implementation, target: Target) -> Implementation:
-    """Give an implementation the contract's layout, from the one requested, else declared; UsageError if unknown."""
-    layout = target.layout or implementation.declaration.layout
-    if layout is None:
-        return implementation
-    from attnspec.targets.laid_out import laid_out
-
-    return laid_out(implementation, layout)
 
 
 class Declaring(Wrapped):
@@ -84,13 +84,11 @@ class Declaring(Wrapped):
         return self._declaration
 
 
-def lacking(implementation: Implementation, target: Target) -> Implementation:
+def lacking(implementation: Implementation, without: Sequence[str]) -> Implementation:
     """Declare the capabilities that the user says are lacking, beside those declared; UsageError if unknown."""
-    if not target.without:
-        return implementation
-    check_capabilities(target.without, said_by="The command")
+    check_capabilities(without, said_by="The command")
     declared = implementation.declaration
-    together = tuple(dict.fromkeys((*declared.without, *target.without)))
+    together = tuple(dict.fromkeys((*declared.without, *without)))
     return Declaring(implementation, replace(declared, without=together))
 
 

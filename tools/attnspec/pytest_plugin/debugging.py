@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 from unittest import SkipTest
@@ -11,7 +12,7 @@ import pytest
 
 from attnspec.contract.implementation import Wrapped
 from attnspec.grading import Values
-from attnspec.runner import inputs_of, own_attributes
+from attnspec.runner import inputs_of
 from attnspec.targets import Outputs, Raised, Request
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
 
     def call(**changed: Any) -> Mapping[str, NDArray[Any]]:
         """Call the implementation with the case's own arguments, but for the given ones; return its outputs."""
-        arguments = {**inputs_of(run), **own_attributes(run.attributes), **changed}
+        arguments = {**inputs_of(run), **deepcopy(run.attributes), **changed}
         inputs, attributes = (
             {name: value for name, value in arguments.items() if (name in run.operation.attributes) is is_attribute}
             for is_attribute in (False, True)
@@ -95,7 +96,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
 
     _stop_here(
         inputs=inputs_of(run),
-        attributes=own_attributes(run.attributes),
+        attributes=deepcopy(run.attributes),
         expected=expected,
         got=got,
         error=_errors(got, expected),

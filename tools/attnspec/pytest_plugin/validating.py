@@ -28,7 +28,7 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
-from attnspec.runner import Result, offered_part, planned_runs, resolved_for, run_suite
+from attnspec.runner import Resolved, Result, offered_part, planned_runs, run_suite
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_request
 
@@ -171,7 +171,7 @@ def unpacked(content: bytes, suite: Suite, conventions: Mapping[str, str]) -> li
     """Return the results that another process of the same run packed; `conventions` go over the declared ones."""
     plain: list[tuple[Any, ...]]
     declaration, plain = pickle.loads(content)
-    resolved = resolved_for(declaration, conventions)
+    resolved = Resolved({**declaration.conventions, **conventions})
     results: list[Result] = []
     for case_id, dtype, *rest in plain:
         case = suite.cases[case_id]

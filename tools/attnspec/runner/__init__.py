@@ -2,17 +2,14 @@
 
 from attnspec.grading import Run
 from attnspec.runner.checks import beside_counterparts
-from attnspec.runner.memory_order import arrays_of, in_memory_orders, inputs_of, own_attributes, request_of
+from attnspec.runner.memory_order import arrays_of, in_memory_orders, inputs_of, request_of
 from attnspec.runner.planning import (
     Offered,
     Resolved,
     Share,
-    in_layout,
     not_graded,
     offered_part,
-    planned_dtypes,
     planned_runs,
-    resolved_for,
     share_of,
 )
 from attnspec.runner.result import Result
@@ -32,17 +29,13 @@ __all__ = [
     "Share",
     "arrays_of",
     "beside_counterparts",
-    "in_layout",
     "in_memory_orders",
     "inputs_of",
     "not_graded",
     "offered_part",
-    "own_attributes",
-    "planned_dtypes",
     "planned_runs",
     "prepare_suite",
     "request_of",
-    "resolved_for",
     "run_once",
     "run_suite",
     "share_of",

@@ -23,6 +23,7 @@ from attnspec.families.lookup import lacking, needed
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
 from attnspec.grading.expectation import reference_outputs
 from attnspec.runner.memory_order import arrays_of, inputs_of
+from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import Result
 from attnspec.runner.session import SECOND_CALL, Session
 
@@ -153,7 +154,7 @@ def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed:
         expects_nan = any(np.isnan(np.asarray(array, np.float64)).any() for array in follows.golden(run.dtype).values())
         if expects_nan or not needed(follows) <= needed(run.case):
             return None
-    planned = session.plan(follows, run.dtype)
+    (planned,) = planned_runs(follows, [run.dtype], session.implementation.declaration, session.resolved)
     if isinstance(planned.expected, NotGraded):
         return None
     # Where a declared convention takes an attribute away, the case must say of it what it is then.
@@ -205,9 +206,10 @@ def valid_counterpart(result: Result, session: Session) -> Result:
         return result
     key = _key(counterpart, result)
     if key in session.results:
-        return _taken_back(result, counterpart, session.amended(session.results[key]).status)
+        return _taken_back(result, counterpart, session.results[key].status)
     if key not in session.statuses:
-        session.statuses[key] = session.first_result(session.plan(counterpart, key[1]), result.run).status
+        (run,) = planned_runs(counterpart, [key[1]], session.implementation.declaration, session.resolved)
+        session.statuses[key] = session.first_result(run, result.run).status
     return _taken_back(result, counterpart, session.statuses[key])
 
 

@@ -6,6 +6,7 @@ its inputs, go wrong with these.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,8 @@ def request_of(
 ) -> Request:
     """Return the request for a run, with fresh arrays in its memory layouts, or `handed` ones that hold the same."""
     inputs = inputs_of(run) if handed is None else dict(handed)
-    return Request(run.case.operation, run.dtype, inputs, own_attributes(run.attributes), on_surplus, run.conventions)
+    # Editing a list among the attributes must not change the case.
+    return Request(run.case.operation, run.dtype, inputs, deepcopy(run.attributes), on_surplus, run.conventions)
 
 
 def inputs_of(run: Run) -> dict[str, NDArray[Any]]:
@@ -79,11 +81,6 @@ def arrays_of(run: Run) -> dict[str, NDArray[Any]]:
     if isinstance(handed, Inputs):
         return in_run_dtype(handed, run.dtype)
     return {name: to_run_dtype(array, run.dtype) for name, array in handed.items()}
-
-
-def own_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a call, with lists of its own: editing one must not change the case."""
-    return {name: [*value] if isinstance(value, list) else value for name, value in attributes.items()}
 
 
 def in_memory_order(array: NDArray[Any], layout: str | None) -> NDArray[Any]:

@@ -68,7 +68,7 @@ def share_of(suite: Suite, share: Share) -> Suite:
 
 @dataclass(frozen=True)
 class Resolved:
-    """The choice of every convention for each run, from what is declared; `found` keeps earlier answers."""
+    """The choice of every convention for each run, from what is declared or requested; `found` keeps answers."""
 
     declared: Mapping[str, str]
     found: dict[tuple[str, str | None, frozenset[str]], Choices] = field(
@@ -89,21 +89,14 @@ class Resolved:
         return self.of(case.operation)
 
 
-def resolved_for(declaration: Declaration, conventions: Mapping[str, str] | None) -> Resolved:
-    """Return every convention's choice for each run, from what is declared and what is requested over it."""
-    return Resolved({**declaration.conventions, **(conventions or {})})
-
-
-def planned_dtypes(case: Case, requested: Sequence[str]) -> list[str]:
-    """Return the dtypes in which a case is run, of those that are requested."""
-    return [dtype for dtype in case.dtypes if dtype in requested] if case.dtypes else [ANY]
-
-
 def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration, resolved: Resolved) -> list[Run]:
-    """Prepare a case's run in each of its dtypes that is requested; it is not graded where it is not offered."""
-    case = in_layout(case, declaration.requested_in)
+    """Prepare a case's run in each of its dtypes that is requested; it is not graded where it is not offered.
+
+    The case has the clauses alone that hold in the requested layout.
+    """
+    case = case._replace(clauses=clauses_in(case.clauses, declaration.requested_in))
     runs: dict[str, Run] = {}
-    dtypes = planned_dtypes(case, requested)
+    dtypes = [dtype for dtype in case.dtypes if dtype in requested] if case.dtypes else [ANY]
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
     together: dict[int, tuple[Choices, list[str]]] = {}
     for dtype in dtypes:
@@ -116,12 +109,6 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
     return [runs[dtype]._replace(layout=declaration.requested_in) for dtype in dtypes]
-
-
-def in_layout(case: Case, layout: str | None) -> Case:
-    """Return a case with the clauses alone that hold in a layout; None is the contract's own."""
-    clauses = clauses_in(case.clauses, layout)
-    return case if clauses == case.clauses else case._replace(clauses=clauses)
 
 
 def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choices) -> str | None:

@@ -17,7 +17,7 @@ from attnspec.contract.dtypes import ANY
 from attnspec.contract.implementation import Conversing
 from attnspec.grading import grade
 from attnspec.runner.checks import CHECKS
-from attnspec.runner.planning import planned_runs, prepare, resolved_for
+from attnspec.runner.planning import Resolved, planned_runs, prepare
 from attnspec.runner.session import Session
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run_suite(
     has settled. Nothing is closed here, but unless it `goes_on`, a process is ended, so that all it says is read.
     """
     declaration = implementation.declaration
-    session = Session(suite, implementation, resolved_for(declaration, conventions), follower)
+    session = Session(suite, implementation, Resolved({**declaration.conventions, **(conventions or {})}), follower)
     requested = tuple(dtypes) if dtypes else declaration.dtypes
     of_each_run, of_all_runs = CHECKS
     # Warnings of an implementation are not judged, and would only blur the report.
@@ -65,7 +65,7 @@ def run_suite(
         _check(session, of_all_runs, [*session.results])
     if isinstance(implementation, Conversing):
         (implementation.hear_out if goes_on else implementation.finish)()
-    return tuple(map(session.amended, session.results.values()))
+    return tuple(session.results.values())
 
 
 def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
@@ -89,7 +89,7 @@ def run_once(
 
     It must offer the operation of the runs in their dtypes. `judge` is `grade`, or a function with the same verdicts.
     """
-    session = Session(suite, implementation, resolved_for(implementation.declaration, None), judge=judge)
+    session = Session(suite, implementation, Resolved(implementation.declaration.conventions), judge=judge)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for run in runs:
@@ -123,7 +123,7 @@ def _first_pass(
 def _check(session: Session, checks: Sequence[Check], keys: Sequence[Key]) -> None:
     """Make the checks of one round on some runs, and keep the results that they changed."""
     for key in keys:
-        before = result = session.amended(session.results[key])
+        before = result = session.results[key]
         for check in checks:
             result = check(result, session)
         if result is not before:

@@ -10,7 +10,6 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.implementation import Outputs
 from attnspec.grading import NotGraded, Verdict, grade
 from attnspec.runner.memory_order import request_of
-from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import Result
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from attnspec.cases import Case, Suite
+    from attnspec.cases import Suite
     from attnspec.contract.implementation import Answer, Implementation
     from attnspec.grading import Run, Status
     from attnspec.runner.planning import Resolved
@@ -94,11 +93,6 @@ class Session:
     statuses: dict[Key, Status] = field(default_factory=dict["Key", "Status"])
     found_late: dict[Key, str] = field(default_factory=dict["Key", str])
 
-    def plan(self, case: Case, dtype: str) -> Run:
-        """Return the run of another case in a dtype that it has."""
-        (run,) = planned_runs(case, [dtype], self.implementation.declaration, self.resolved)
-        return run
-
     def call(
         self,
         run: Run,
@@ -140,14 +134,14 @@ class Session:
         return Result(run, self.judge(run, answer), seconds, got)
 
     def keep(self, result: Result) -> None:
-        """Keep a result instead of an earlier one of its run, and pass it on to the follower."""
-        self.results[result.run.case.id, result.run.dtype] = result
-        if self.follower is not None:
-            self.follower.has(self.amended(result))
+        """Keep a result instead of an earlier one of its run, and pass it on to the follower.
 
-    def amended(self, result: Result) -> Result:
-        """Return a result, malformed where more than the answer was found to have come."""
-        sentence = self.found_late.get((result.run.case.id, result.run.dtype))
-        if sentence is None:
-            return result
-        return result._replace(verdict=Verdict("malformed", message=sentence), got=None, same_bits=None)
+        It is malformed where more than the answer was found to have come.
+        """
+        key = (result.run.case.id, result.run.dtype)
+        if key in self.found_late:
+            verdict = Verdict("malformed", message=self.found_late[key])
+            result = result._replace(verdict=verdict, got=None, same_bits=None)
+        self.results[key] = result
+        if self.follower is not None:
+            self.follower.has(result)

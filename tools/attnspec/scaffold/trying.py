@@ -20,7 +20,7 @@ from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import family_of
 from attnspec.grading.expectation import Values
 from attnspec.process.opening import open_target
-from attnspec.runner import planned_runs, request_of, resolved_for
+from attnspec.runner import Resolved, planned_runs, request_of
 from attnspec.scaffold.adapter_text import text_of
 from attnspec.targets.target import Target
 from attnspec.validation import run_offered
@@ -140,16 +140,13 @@ class Prober:
 
 def layouts_of(operation: Operation) -> tuple[str, ...]:
     """Return the layouts in which an operation has these arguments, the contract's own first."""
-    family = family_of(operation.name)
+    arranged = family_of(operation.name).layouts()
     probe: dict[str, NDArray[Any]] = {name: np.zeros((1,) * 4) for name in OPERATIONS[operation.name].inputs}
     return tuple(
         layout
         for layout in LAYOUTS
         if operation_in(operation.name, layout).arguments == operation.arguments
-        and (
-            layout not in family.layouts
-            or family.layouts[layout](operation.name, probe, {}, Circumstances()) is not None
-        )
+        and (layout not in arranged or arranged[layout](operation.name, probe, {}, Circumstances()) is not None)
     )
 
 
@@ -182,7 +179,7 @@ def _is_plain(operation: Operation, case: Case) -> bool:
 def _distance(implementation: Implementation, case: Case, dtype: str) -> float | str:
     """Return how far the first output lies from the expected one, or in words what came instead of an output."""
     declaration = implementation.declaration
-    (run,) = planned_runs(case, (dtype,), declaration, resolved_for(declaration, {}))
+    (run,) = planned_runs(case, (dtype,), declaration, Resolved(declaration.conventions))
     answer = implementation.run(request_of(run))
     if not isinstance(answer, Outputs):
         return str(getattr(answer, "message", None) or getattr(answer, "reason", answer))

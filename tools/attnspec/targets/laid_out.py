@@ -40,7 +40,7 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     or setting. An operation whose family has no such layout is passed on as it is.
     """
     name, settings = read_layout(layout)
-    if not any(name in family_called(family).layouts for family in FAMILIES):
+    if not any(name in family_called(family).layouts() for family in FAMILIES):
         return implementation
 
     def arrange(
@@ -49,7 +49,7 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
         attributes: Mapping[str, Any],
         circumstances: Circumstances,
     ) -> Arrangement | Repacked | str | None:
-        arranging = family_of(operation).layouts.get(name)
+        arranging = family_of(operation).layouts().get(name)
         reported = circumstances._replace(settings=settings)
         return None if arranging is None else arranging(operation, inputs, attributes, reported)
 

@@ -97,43 +97,19 @@ def validate(
     """
     suite = load_selected(golden, profiles=as_tuple(profile), select=as_tuple(select))
     reached = target_of(target, options)
+    conventions = conventions or {}
     with closing(open_target(reached)) as implementation:
-        return run_and_report(
+        results = run_offered(
+            suite, implementation, dtypes=as_tuple(dtypes), conventions=conventions, fail_fast=fail_fast
+        )
+        return make_report(
             suite,
-            implementation,
-            dtypes=as_tuple(dtypes),
-            conventions=conventions or {},
-            fail_fast=fail_fast,
-            probes=probes,
+            implementation.declaration,
+            results,
+            conventions=conventions,
+            measured=measured_of(implementation, results) if probes else None,
             invocation=invocation_of(reached, golden),
         )
-
-
-def run_and_report(
-    suite: Suite,
-    implementation: Implementation,
-    *,
-    dtypes: Sequence[str] = (),
-    conventions: Mapping[str, str] | None = None,
-    fail_fast: bool = False,
-    probes: bool = True,
-    invocation: Invocation | None = None,
-) -> Report:
-    """Run the selected cases against an implementation and put everything into a report.
-
-    `probes` calls an implementation that went wrong again, to measure what it computes; the rest is as in
-    `attnspec.runner.run_suite`. Raises UsageError if a dtype or a convention is unknown.
-    """
-    conventions = conventions or {}
-    results = run_offered(suite, implementation, dtypes=dtypes, conventions=conventions, fail_fast=fail_fast)
-    return make_report(
-        suite,
-        implementation.declaration,
-        results,
-        conventions=conventions,
-        measured=measured_of(implementation, results) if probes else None,
-        invocation=invocation,
-    )
 
 
 def run_offered(

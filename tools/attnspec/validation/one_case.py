@@ -17,7 +17,7 @@ from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.grading import RIGHT, MustRefuse, NotGraded, grade
 from attnspec.grading.one_rule import bounded
 from attnspec.reports.shown_elements import elements_text
-from attnspec.runner import planned_runs, request_of, resolved_for
+from attnspec.runner import Resolved, planned_runs, request_of
 from attnspec.targets import Declaration, Outputs
 from attnspec.targets.calling import read_returned
 from attnspec.validation import check_request
@@ -74,7 +74,7 @@ def run_of(found: Case, dtype: str, conventions: Mapping[str, str]) -> Run:
     if dtype not in found.runs:
         raise UsageError(f"{found.id} is not offered in {dtype}; it is in {', '.join(found.dtypes)}.")
     declaration = Declaration("", None, "", (found.operation,), (dtype,), conventions)
-    (run,) = planned_runs(found, (dtype,), declaration, resolved_for(declaration, None))
+    (run,) = planned_runs(found, (dtype,), declaration, Resolved(declaration.conventions))
     return run
 
 

@@ -17,7 +17,7 @@ from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Wrapped
-from attnspec.runner import planned_runs, resolved_for, run_once
+from attnspec.runner import Resolved, planned_runs, run_once
 from attnspec.targets import Outputs, load
 from attnspec_authoring.strangers import batch_folder, modules_of_its_own
 from attnspec_mistakes.kill_matrix import case_bits
@@ -135,6 +135,6 @@ def _noticed(path: Path, golden: Path | None) -> dict[str, frozenset[str]]:
 
 def _runs(operation: str, suite: Suite, declaration: Declaration) -> list[Run]:
     """Prepare the cases of an operation for an implementation, which may follow conventions of its own."""
-    resolved = resolved_for(declaration, None)
+    resolved = Resolved(declaration.conventions)
     cases = (case for case in suite.cases.values() if case.operation == operation)
     return [run for case in cases for run in planned_runs(case, (KEPT_IN,), declaration, resolved)]

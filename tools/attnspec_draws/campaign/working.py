@@ -11,7 +11,7 @@ from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import suite_of_random
 from attnspec.guard.task import opened
-from attnspec.runner import resolved_for, run_suite
+from attnspec.runner import Resolved, run_suite
 from attnspec_draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
 from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, merged
 from attnspec_draws.campaign.plan import Kind, numbers_done
@@ -68,7 +68,7 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
         raise UsageError(
             f"{declaration.name} does not offer {', '.join(task.dtypes)}; it offers {others or 'no dtype'}."
         )
-    resolved = resolved_for(declaration, task.conventions)
+    resolved = Resolved({**declaration.conventions, **task.conventions})
     kinds: list[Kind] = []
     for operation, dtype in drawn:
         without = sought.without | not_offered(declaration, resolved.of(operation))

@@ -7,7 +7,7 @@ from attnspec.cases import load_suite
 from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST
 from attnspec.grading import Values, compare
 from attnspec.grading.one_rule import bounded
-from attnspec.runner import planned_runs, resolved_for
+from attnspec.runner import Resolved, planned_runs
 from attnspec.targets import Declaration
 
 CASES = {
@@ -23,7 +23,7 @@ def runs_of(*select, conventions=()):
     suite = load_suite(select=select)
     for case in suite.cases.values():
         declaration = Declaration("", None, "", (case.operation,), FLOAT_DTYPES, dict(conventions))
-        resolved = resolved_for(declaration, None)
+        resolved = Resolved(declaration.conventions)
         for run in planned_runs(case, FLOAT_DTYPES, declaration, resolved):
             if isinstance(run.expected, Values):
                 yield run
@@ -163,6 +163,6 @@ def test_what_is_refused_owes_no_values():
     (run, *_) = runs_of("core/plain")
     refused = load_suite(select=("rejects/batch_of_one",)).cases["rejects/batch_of_one"]
     declaration = Declaration("", None, "", (refused.operation,), ("float64",))
-    (called,) = planned_runs(refused, ("float64",), declaration, resolved_for(declaration, None))
+    (called,) = planned_runs(refused, ("float64",), declaration, Resolved(declaration.conventions))
     assert bounded(run)
     assert bounded(called) == {}

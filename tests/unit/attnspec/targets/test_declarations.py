@@ -6,7 +6,7 @@ import pytest
 import attnspec
 from attnspec.base.errors import AttnspecError
 from attnspec.process.messages import read_started, started
-from attnspec.runner import resolved_for
+from attnspec.runner import Resolved
 from attnspec.targets import load
 
 MODULE = """
@@ -75,7 +75,7 @@ def test_the_convention_that_is_qualified_most_holds(tmp_path):
     }
     suite = attnspec.validate("reference", select="masking/all_*", probes=False)
     cases = {result.case.id: result.case for result in suite.results}
-    resolved = resolved_for(load(np_module(conventions)).declaration, None)
+    resolved = Resolved(load(np_module(conventions)).declaration.conventions)
     chosen = {
         (case.inputs["mask"].dtype == np.bool_, dtype): resolved.of_run(case, dtype)["fully_masked_row"]
         for case in cases.values()

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec.families.attention.tolerance.backward_bound import BackwardBound
 from attnspec.families.attention.tolerance.error_bound import AttentionBound
-from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
 from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.bounds.tolerance import Tolerance
+    from attnspec.families.attention.tolerance.backward_bound import BackwardBound
+    from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
     from attnspec.families.record import Arrays, Marks
 
 
@@ -60,12 +60,16 @@ def _left_by_a_column(
 
 def expected(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance, run: int) -> Expected:
     """Return the expected outputs under declared conventions, from the normative ones; `run` indexes the tolerances."""
+    if isinstance(bound, AttentionBound):
+        return expected_of_attention(outputs, conventions, bound, run)
+    # Imported here, for a run of the forward pass alone needs neither.
+    from attnspec.families.attention.tolerance.backward_bound import BackwardBound
+    from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
+
     if isinstance(bound, BackwardBound):
         return expected_gradients(outputs, conventions, bound, run)
     if isinstance(bound, MergeBound):
         return expected_of_merged(outputs, conventions, bound, run)
-    if isinstance(bound, AttentionBound):
-        return expected_of_attention(outputs, conventions, bound, run)
     return Expected(outputs, {}, ())
 
 
@@ -123,10 +127,6 @@ class _Declared:
         if alternative not in self.under:
             self.under.append(alternative)
 
-    def expected(self) -> Expected:
-        """Return what is expected after all declarations."""
-        return Expected(self.outputs, self.ungraded, tuple(self.under))
-
 
 def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound: AttentionBound, run: int) -> Expected:
     """Return the expected outputs of a forward pass under declared conventions, from the normative ones."""
@@ -156,7 +156,7 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
             declared.leave_open(bound.beyond_dequantized(), None)
         if bound.quantized.weights is not None:
             declared.graded_under(f"quantized_weights={conventions['quantized_weights']}")
-    return declared.expected()
+    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
 def _rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
@@ -201,7 +201,7 @@ def expected_gradients(outputs: Arrays, conventions: Mapping[str, str], bound: B
         declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
     if conventions["half_precision_overflow"] == "open":
         declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
-    return declared.expected()
+    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
 def expected_of_merged(outputs: Arrays, conventions: Mapping[str, str], bound: MergeBound, run: int) -> Expected:

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnspec.base.extensions import loaded
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
-from attnspec.families.attention.formulas import formula
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
-from attnspec.families.attention.layouts.arranged import LAYOUTS
-from attnspec.families.attention.tolerance.sampled import sampled_tolerance
 from attnspec.families.attention.tolerance.tolerances import tolerance
-from attnspec.families.attention.weight_initialisation import lacks_property
 from attnspec.families.record import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
+    from attnspec.contract.arrangement import Layout
+
+_HERE = "attnspec.families.attention"
 
 
 def _also_right(operation: str, output: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:
@@ -41,6 +41,21 @@ def _has_equal_scores(case: Case) -> bool:
     return query is not None and not np.any(query)
 
 
+def _layouts() -> Mapping[str, Layout]:
+    from attnspec.families.attention.layouts.arranged import LAYOUTS
+
+    return LAYOUTS
+
+
+def _late(path: str) -> Callable[..., Any]:
+    """Return a function that is imported when it is called, for most runs never need it."""
+
+    def late(*arguments: Any) -> Any:
+        return loaded(path)(*arguments)
+
+    return late
+
+
 def _usual_names() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
 
@@ -48,17 +63,17 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
 FAMILY = Family(
     "attention",
     tolerance=tolerance,
-    sampled_tolerance=sampled_tolerance,
+    sampled_tolerance=_late(f"{_HERE}.tolerance.sampled:sampled_tolerance"),
     features=features,
-    formula=formula,
+    formula=_late(f"{_HERE}.formulas:formula"),
     expected=expected,
     handed=handed,
     computed_under=computed_under,
     empty=without_keys,
     also_right=_also_right,
-    lacks_property=lacks_property,
+    lacks_property=_late(f"{_HERE}.weight_initialisation:lacks_property"),
     needs=needs,
-    layouts=LAYOUTS,
+    layouts=_layouts,
     key_sets=key_sets,
     attendable=attendable_keys,
     attended_axis="key",

@@ -34,8 +34,6 @@ class Attendance(NamedTuple):
     @property
     def fully_masked(self) -> NDArray[np.bool_] | None:
         """Queries (B, Hq, Sq) that count and have no key; None where there are none."""
-        if self.everywhere:
-            return None
         fully_masked = ~np.any(self.attendable, axis=-1)
         if self.padding is not None:
             fully_masked &= ~self.padding

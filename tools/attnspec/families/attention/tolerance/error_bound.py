@@ -386,7 +386,7 @@ def attention_tolerance(
         if added.any():
             not_numbers = added if not_numbers is None else not_numbers | added
     sinks = inputs.get("sinks")
-    fully_masked = keys.fully_masked if sinks is None else None
+    fully_masked = None if all_live or sinks is not None else keys.fully_masked
     if sinks is not None:
         logits, live, value = with_sink(logits, live, value, sinks, shift, precision)
     elif fully_masked is not None and (alternatives.uniform_rows or alternatives.filled_rows):

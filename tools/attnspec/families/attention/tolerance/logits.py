@@ -68,7 +68,11 @@ def scaled_scores(query: Estimate, key: Estimate, factor: float, precision: Prec
     keys = key.value.swapaxes(-1, -2)
     raw = query.value @ keys
     scores = factor * raw
-    spread = abs(factor) * np.sqrt(_products_of_squares(query.value, key.value))
+    # The squares of long keys part by part: all of them would take as much memory.
+    squares, width = query.value**2, max(1, _LARGEST_SQUARES // max(keys.shape[-2], 1))
+    parts = [keys[..., start : start + width] for start in range(0, keys.shape[-1], width)] or [keys]
+    products = [squares @ part**2 for part in parts]
+    spread = abs(factor) * np.sqrt(products[0] if len(products) == 1 else np.concatenate(products, axis=-1))
     stored = precision.at_rank(scores.ndim).stored * _ROUNDINGS_OF_SCALE * (np.abs(scores) + spread)
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
@@ -76,15 +80,6 @@ def scaled_scores(query: Estimate, key: Estimate, factor: float, precision: Prec
     from_query = carried(query.error, keys, query.kinds)
     from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
     return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
-
-
-def _products_of_squares(query: NDArray[Any], key: NDArray[Any]) -> NDArray[Any]:
-    """Return the products of all squares, of long keys part by part: all squares would take as much memory."""
-    tokens = max(1, _LARGEST_SQUARES // max(key.shape[-1], 1))
-    squares = query**2
-    parts = [key[..., start : start + tokens, :] for start in range(0, key.shape[-2], tokens)] or [key]
-    products = [squares @ part.swapaxes(-1, -2) ** 2 for part in parts]
-    return products[0] if len(products) == 1 else np.concatenate(products, axis=-1)
 
 
 def largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[Any]:

@@ -20,10 +20,8 @@ from attnspec.bounds.estimates import (
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
-from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
 from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
-from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -390,6 +388,22 @@ def _combine(estimate: Estimate) -> Estimate:
     return Estimate(combine(estimate.value), combine(estimate.error))
 
 
+def _backward(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
+
+    return backward_tolerance(inputs, attributes, precision, alternatives)
+
+
+def _merged(
+    inputs: Mapping[str, Any], _: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
+
+    return merge_tolerance(inputs, precision, base_2=alternatives.logsumexp_base_2)
+
+
 _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision, Alternatives], Tolerance]] = {
     "softmax": _softmax,
     "causal_mask": _causal_mask,
@@ -398,10 +412,8 @@ _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Prec
     ),
     "combine_heads": lambda inputs, _, __, ___: Tolerance(given(output=_combine(exactly(inputs["x"])))),
     "scaled_dot_product_attention": _attention,
-    "scaled_dot_product_attention_backward": backward_tolerance,
-    "merge_states": lambda inputs, _, precision, alternatives: merge_tolerance(
-        inputs, precision, base_2=alternatives.logsumexp_base_2
-    ),
+    "scaled_dot_product_attention_backward": _backward,
+    "merge_states": _merged,
     "single_head_attention": _single_head,
     "multi_head_attention": _multi_head,
     "context_vector": _context_vector,
