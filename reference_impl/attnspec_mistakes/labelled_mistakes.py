@@ -8,14 +8,12 @@ what these fail, though nobody put their mistakes into the catalogue. The file i
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attnspec_mistakes.kill_matrix import named_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORMAT = 2
 

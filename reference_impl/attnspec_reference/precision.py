@@ -7,12 +7,10 @@ stops growing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array: TypeAlias = "NDArray[Any]"
 """An array of any float dtype, bfloat16 included."""

@@ -26,17 +26,15 @@ makes a Boolean mask a float one. float64 is computed in part in float32. ``mx.s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

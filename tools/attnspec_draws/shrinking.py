@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from attnspec_draws.drawing import case_of, drawn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from attnspec.cases import Case
     from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.seed_text import Recipe

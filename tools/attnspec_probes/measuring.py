@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import to_run_dtype
-from attnspec.contract.implementation import Outputs, Request
-from attnspec.runner import in_memory_orders, own_attributes
+from attnspec.contract.implementation import Implementation, Outputs, Request
+from attnspec.runner import Result, in_memory_orders, own_attributes
 from attnspec.runner.result import Law, Measured
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.implementation import Implementation
-    from attnspec.runner import Result
 
 
 class OutOfCallsError(Exception):

@@ -7,18 +7,14 @@ are right. Each is computed in tiles, for as many queries as are requested.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.mistake import mistakes_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making, Mistake
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_mistakes.mistake import Making, Mistake, mistakes_in
+from attnspec_reference.precision import Array, Booleans, Integers
 
 _ROWS = 256
 """Queries of a head that are computed together."""

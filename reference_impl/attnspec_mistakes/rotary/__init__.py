@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from attnspec_mistakes.mistake import mistakes_in
+from attnspec_mistakes.mistake import Mistake, mistakes_in
 from attnspec_mistakes.rotary import rotary_rotations, rotary_scalings
-
-if TYPE_CHECKING:
-    from attnspec_mistakes.mistake import Mistake
 
 __all__ = ["MISTAKES"]
 

@@ -6,10 +6,7 @@ A fault of the implementation is no exception but a verdict.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 class AttnspecError(Exception):

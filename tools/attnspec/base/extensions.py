@@ -6,11 +6,9 @@ its own package (``spec/guides/adapters.md``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Command(NamedTuple):

@@ -7,6 +7,7 @@ that has the flag. ``...target`` stands for all options of a target of Python.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, wraps
 from math import isfinite
@@ -16,14 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.guarding import conclusion_elsewhere
+from attnspec.command_line.guarding import Guarding, conclusion_elsewhere
 from attnspec.command_line.terminal import stdout_for_a_document
 from attnspec.guard.guarded_process import way_of_this_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec.command_line.guarding import Guarding
     from attnspec.targets.target import Target
 
     Function = Callable[..., Any]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from contextlib import chdir, closing, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, chdir, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,19 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import AttnspecError, TargetError, Terminated
-from attnspec.command_line.command_options import STDOUT, check_target
-from attnspec.command_line.guarding import Ended
+from attnspec.command_line.command_options import STDOUT, RunOptions, check_target
+from attnspec.command_line.guarding import Ended, Guarding
 from attnspec.command_line.terminal import print_document, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-
     from rich.console import Console
 
     from attnspec.cases import Suite
-    from attnspec.command_line.command_options import RunOptions
-    from attnspec.command_line.guarding import Guarding
     from attnspec.guard.journal import Journal, Reported
     from attnspec.guard.kept_journal import KeptJournal
     from attnspec.guard.task import Task

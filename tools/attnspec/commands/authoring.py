@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,9 +14,6 @@ from attnspec.cases.selecting import check_profile
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.contract import PROFILES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _AUTHORING = "attnspec_authoring"
 

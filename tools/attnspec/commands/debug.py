@@ -5,6 +5,7 @@ from __future__ import annotations
 import bdb
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +18,6 @@ from attnspec.contract.dtypes import own_dtype
 from attnspec.contract.implementation import Wrapped
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from attnspec.cases import Case
     from attnspec.grading import Run, Verdict
     from attnspec.targets import Answer, Implementation, Request

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,9 +11,6 @@ from attnspec.base.errors import UsageError
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.commands.authoring import authoring
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import options_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 FLOAT_DTYPES = ("float64", "float32", "float16", "bfloat16")
 """Every dtype that a case may offer, widest first."""

@@ -6,19 +6,17 @@ them meet in one run, neither gives its numbers alone; such failures are put dow
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.ranking import Candidate, Observed, rank, tied
 from attnspec.diagnosis.suspects import alike_by_cases
-from attnspec.diagnosis.undeclared import undeclared_convention
+from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
 from attnspec_mistakes.kill_matrix import was_tried
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from attnspec.diagnosis.undeclared import GradedAnew, Undeclared
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 

@@ -6,14 +6,13 @@ different profiles distinguishes nearly all mistakes; the cases that a mistake b
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 

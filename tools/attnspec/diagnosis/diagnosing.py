@@ -7,6 +7,7 @@ worse than none; the clauses that they point at are reported, with how sure that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -27,8 +28,6 @@ from attnspec.diagnosis.suspects import (
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attnspec.runner import Key, Result
     from attnspec.runner.result import Law
     from attnspec_mistakes import Mistake

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.diagnosis.evidence import outputs_of
@@ -12,10 +14,6 @@ from attnspec.diagnosis.facts import attended_in_words
 from attnspec.runner import Run, not_graded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
     from attnspec_mistakes import Mistake
 

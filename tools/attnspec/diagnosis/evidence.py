@@ -7,12 +7,14 @@ computation only and a wrong one has errors of its own size.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds import precision_of
 from attnspec.cases import attributes_in
@@ -22,15 +24,10 @@ from attnspec.contract.implementation import Outputs, Request
 from attnspec.contract.layout import name_of
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
-from attnspec.runner import in_memory_orders, own_attributes
+from attnspec.runner import Result, Run, in_memory_orders, own_attributes
 from attnspec.targets.calling import read_returned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.runner import Result, Run
     from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64

@@ -6,6 +6,7 @@ to agree with what passed, above all with the passing cases that they would brea
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_ca
 from attnspec.diagnosis.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ from attnspec_mistakes.kill_matrix import noticed_cases, tried_cases
 from attnspec_mistakes.labelled_mistakes import judged_cases, judged_implementations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
-
     from attnspec.runner import Result
     from attnspec.runner.result import Law
     from attnspec_mistakes import Mistake

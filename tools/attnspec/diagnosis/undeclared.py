@@ -7,6 +7,7 @@ the author knows.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
 from attnspec.runner.planning import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
     from attnspec.runner import Result
 
 _NEARLY_ALL = 0.8

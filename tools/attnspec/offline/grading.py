@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.grading import grade
+from attnspec.grading import Run, grade
 from attnspec.offline.exporting import not_shown
-from attnspec.offline.manifest import file_of
+from attnspec.offline.manifest import Manifest, file_of
 from attnspec.offline.tensor_files import READERS, TensorFileError
-from attnspec.runner import Result, offered_part, planned_runs, resolved_for
+from attnspec.runner import Key, Result, offered_part, planned_runs, resolved_for
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from attnspec.cases import Suite
-    from attnspec.grading import Run
-    from attnspec.offline.manifest import Manifest
-    from attnspec.runner import Key
 
 
 def answer_files(folder: Path, case_id: str, dtype: str) -> list[Path]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases import attributes_in, load_suite
 from attnspec.contract.dtypes import ANY, is_float, to_run_dtype
 from attnspec.contract.implementation import Request
 from attnspec.process.line_process import (
     SECONDS_TO_STOP,
+    LineProcess,
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
@@ -23,6 +26,7 @@ from attnspec.process.line_process import (
 from attnspec.process.messages import (
     STOP,
     VERSIONS,
+    Message,
     Started,
     StartRefusedError,
     check_seq,
@@ -34,14 +38,6 @@ from attnspec.process.messages import (
     write_message,
 )
 from attnspec.process.tensors_on_the_wire import WireError, as_object, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.process.line_process import LineProcess
-    from attnspec.process.messages import Message
 
 _SECONDS_OF_SILENCE = 0.1
 """Seconds after an answer in which more is looked for; a program that prints beside its answers does so at once."""

@@ -10,12 +10,13 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from attnspec.base.errors import AttnspecError, UsageError
-from attnspec.contract.implementation import Declined
+from attnspec.contract.implementation import Declined, Implementation
 from attnspec.process.messages import (
     VERSIONS,
     Message,
@@ -30,9 +31,6 @@ from attnspec.process.pipes import PIECE
 from attnspec.targets.target import LOADING, option_of, target_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from attnspec.contract.implementation import Implementation
     from attnspec.process.tensors_on_the_wire import Encoding
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.cases import load_suite, read_index
+from attnspec.cases import Case, Suite, load_suite, read_index
 from attnspec.cases.releases import read_retired
 from attnspec.contract.dtypes import ANY
 from attnspec.gate.single_results import BesideBaseline
@@ -33,9 +34,6 @@ from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from attnspec.cases import Case, Suite
     from attnspec.gate.finding import Finding
     from attnspec.targets import Declaration, Implementation
 

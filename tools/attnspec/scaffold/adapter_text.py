@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,6 @@ from attnspec.contract import EXAMPLES, OPERATIONS
 from attnspec.contract.operation import REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from attnspec.scaffold.functions import Found
     from attnspec.scaffold.naming import Call
 

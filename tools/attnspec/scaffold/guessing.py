@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -11,15 +12,12 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.scaffold.adapter_text import DECLARED, Draft, text_of
+from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, text_of
 from attnspec.scaffold.naming import read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
 from attnspec.tensors import TENSORS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from attnspec.scaffold.adapter_text import Declared
     from attnspec.scaffold.functions import Found
 
 _ROUNDS = 3

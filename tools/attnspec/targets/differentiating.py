@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,10 @@ from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Malformed
 from attnspec.targets.calling import Signature, outputs_by_name
-from attnspec.tensors import TENSORS, Differentiable
+from attnspec.tensors import TENSORS, Differentiable, Tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from attnspec.contract.operation import Operation
-    from attnspec.tensors import Tensors
 
 BACKWARD = ("autograd",)
 """How a function may come to a backward pass that it does not have itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from inspect import isfunction
@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
@@ -19,18 +20,12 @@ from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
-from attnspec.targets.calling import OUR_PACKAGES, position_of, read_returned, read_signature
+from attnspec.targets.calling import OUR_PACKAGES, Signature, position_of, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
-from attnspec.tensors import TENSORS
+from attnspec.tensors import TENSORS, Tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from attnspec.contract.operation import Operation
-    from attnspec.targets.calling import Signature
-    from attnspec.tensors import Tensors
 
 _NAMES_SHOWN = 5
 

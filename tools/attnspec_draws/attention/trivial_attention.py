@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.quantized import is_quantized, product_with_scale
-from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.trivial_answers import Answer, Answered
+from attnspec_draws.generators.trivial_answers import PRECISE, Answer, Answered, Forms, Outputs
 
 _FORWARD, _BACKWARD = "scaled_dot_product_attention", "scaled_dot_product_attention_backward"
 _OUTPUT, _BOTH = Forms(_FORWARD, ("output",)), Forms(_FORWARD, ("output", "logsumexp"))

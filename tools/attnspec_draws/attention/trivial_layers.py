@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.grading.expectation import reference_outputs
-from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs, in_half_precision
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.trivial_answers import Answer, Answered
+from attnspec_draws.generators.trivial_answers import PRECISE, Answer, Answered, Forms, Outputs, in_half_precision
 
 _SOFTMAX, _MASK = Forms("softmax", ("output",)), Forms("causal_mask", ("output",))
 _CONTEXT = Forms("context_vector", ("context",))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from attnspec.base.errors import UsageError
 from attnspec_draws.campaign.workers import WorkerLostError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _FORM = "write local:N, or dask:tcp://HOST:PORT"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from attnspec_draws import draw, recipe_from_text
 from attnspec_draws.campaign.working import DEADLY, ask, open_once, outcome_of, shrunk_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from attnspec.guard.task import Task
     from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
     from attnspec_draws.campaign.plan import Plan

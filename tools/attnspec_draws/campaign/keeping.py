@@ -10,8 +10,9 @@ import hashlib
 import json
 import os
 import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import BUILT_IN
@@ -20,9 +21,6 @@ from attnspec_draws.campaign.outcome import PartOutcome, outcome_from_json
 from attnspec_draws.campaign.plan import Plan, plan_from_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import IO
-
     from attnspec.targets.target import Target
 
 

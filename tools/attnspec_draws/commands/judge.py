@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +15,6 @@ from attnspec.base.errors import UsageError
 from attnspec.command_line.command_options import FiniteRange, target_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attnspec.targets.target import Target
     from attnspec_draws.judge import JudgeReport
 

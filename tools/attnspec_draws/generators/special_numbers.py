@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_draws.generators.memory import ONE_ARRAY, ONE_PART
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.generators.limits import Limits
     from attnspec_draws.generators.words import Words

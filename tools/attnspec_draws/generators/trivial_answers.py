@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run
 from attnspec.grading.expectation import reference_outputs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Outputs: TypeAlias = dict[str, "NDArray[Any]"]
 Answer: TypeAlias = Callable[["Answered"], Mapping[str, "NDArray[Any]"]]

@@ -7,18 +7,14 @@ the dtype of the draw has every number exactly.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases.generator import bell_of, fnv1a64, hashed_counters, splitmix64
 from attnspec.contract.dtypes import rounded_to
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
 
 Chosen = TypeVar("Chosen")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,6 @@ from attnspec.process.opening import behind_layers, without_own_choices
 from attnspec.process.process import ProcessImplementation, isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attnspec.targets import Implementation
     from attnspec.targets.target import Target
     from attnspec_draws.judge.shapes import Shape

@@ -5,14 +5,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
 
 _PACKAGES = (
     "attnspec.base",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import UsageError
@@ -20,9 +22,6 @@ from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.refusing import REFUSED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from attnspec.contract.operation import Input
 
 

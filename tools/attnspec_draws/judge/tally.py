@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ import numpy as np
 from attnspec_draws.judge.shapes import ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from attnspec.cases import Case
     from attnspec.runner import Result
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.trivial_answers import Answer, Answered
+from attnspec_draws.generators.trivial_answers import PRECISE, Answer, Answered, Forms, Outputs
 
 _ROTATED = Forms("apply_rotary", ("output",))
 _FREQUENCIES = Forms("rotary_frequencies", ("inverse_frequencies",))

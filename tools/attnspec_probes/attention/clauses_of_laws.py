@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
 from attnspec.specification import clauses as specified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from attnspec_probes.attention.single_laws.probe import Probe

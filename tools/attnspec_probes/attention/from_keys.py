@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, part
 from attnspec_probes.attention.single_laws.attended_laws import (
+    AttendedLaw,
     above_threshold,
     attended_in,
     attended_laws,
@@ -17,18 +20,11 @@ from attnspec_probes.attention.single_laws.attended_laws import (
     refined,
     threshold,
 )
-from attnspec_probes.attention.single_laws.probe import read, resized
+from attnspec_probes.attention.single_laws.probe import Probe, Reading, read, resized
 from attnspec_probes.attention.single_laws.total_laws import fill_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.attended_laws import AttendedLaw
-    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 
 _WORDS = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause, part
@@ -12,16 +13,11 @@ from attnspec_probes.attention.from_keys import from_fill, from_keys
 from attnspec_probes.attention.from_logits import from_logits
 from attnspec_probes.attention.from_totals import from_heads, from_tiles, from_total, from_values
 from attnspec_probes.attention.single_laws.attended_laws import of_mask
-from attnspec_probes.attention.single_laws.probe import read
+from attnspec_probes.attention.single_laws.probe import Probe, read
 from attnspec_probes.attention.single_laws.rounding_laws import looks_rounded, rounding_law
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.probe import Probe
 
 _BITS = {"float64": 53, "float32": 24}
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.cases import Inputs
+from attnspec.cases import Case, Inputs
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec.cases import Case
     from attnspec.cases.generator import Generated
 
 

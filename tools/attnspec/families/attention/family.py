@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
@@ -19,11 +21,6 @@ from attnspec.families.attention.weight_initialisation import lacks_property
 from attnspec.families.record import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import exactly, settled
-from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given, identity
-from attnspec.families.record import Expected
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, given, identity
+from attnspec.families.record import Arrays, Expected
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
-    from attnspec.families.record import Arrays
-
 
 _CONVENTION = "half_precision_overflow"
 

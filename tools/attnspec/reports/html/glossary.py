@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnspec.grading import WRONG
@@ -10,8 +11,6 @@ from attnspec.specification import clauses, errata, page_title
 from attnspec_mistakes import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from attnspec.cases import Case, Suite
 
 _LEADS_TO = (

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -23,8 +24,6 @@ from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.written_reports import rank, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from attnspec.cases import Case, Suite
 
 MOST_DETAILED = 20

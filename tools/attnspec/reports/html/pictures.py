@@ -5,24 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.lookup import family_of
-from attnspec.grading import MustRefuse, Values, compare
+from attnspec.grading import MustRefuse, Run, Values, compare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
     from attnspec.contract.operation import Operation
-    from attnspec.grading import Run
 
 _WHERE_NOTHING_IS_EXPECTED = str.maketrans("rw", "ad")
 """Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import UsageError
 from attnspec.families.attention.weight_initialisation import FEWEST_ELEMENTS
 from attnspec_draws.generators.drawn import Drawn
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 
 if TYPE_CHECKING:
-    from attnspec_draws.generators.limits import Limits
     from attnspec_draws.generators.words import Words
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_draws.generators.drawn import those
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from attnspec.families.attention.steps.attendance import Attendance
 
 TOP_LEFT, BOTTOM_RIGHT = "top_left", "bottom_right"

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.cases import Inputs
+from attnspec.cases import Case, Inputs
 from attnspec.cases.generator import BELL, Generated, Rise
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.trivial_answers import Part
-from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import Stream, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case
     from attnspec_draws.attention.parts.extents import Extents
     from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream
 
 
 _BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}

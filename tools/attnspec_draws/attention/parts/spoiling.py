@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_draws.generators.special_numbers import NOT_FINITE
-from attnspec_draws.generators.words import whole_numbers
+from attnspec_draws.generators.words import Words, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec.families.attention.steps.attendance import Attendance
     from attnspec_draws.attention.parts.extents import Extents
     from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
 
 EXCLUDED, ATTENDED, SCORES = "excluded_nonfinite", "attended_nan", "infinite_scores"
 PADDED, MASKED, OF_GRADIENT = "padded_nonfinite", "nan_in_mask", "nan_in_gradient"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.words import coarse, full_width, whole_numbers
+from attnspec_draws.generators.words import Stream, Words, coarse, full_width, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
 
 
 Tokens = dict[str, "NDArray[Any]"]

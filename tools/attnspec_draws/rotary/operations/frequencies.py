@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from attnspec_draws.generators.drawn import Drawn
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.refusing import Misfit
-from attnspec_draws.generators.words import whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.words import Words, whole_numbers
 
 _SHORT = 12
 

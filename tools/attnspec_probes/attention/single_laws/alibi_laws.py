@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.attendance import positions
-from attnspec_probes.attention.single_laws.logit_laws import RESIDUALS
+from attnspec_probes.attention.single_laws.logit_laws import RESIDUALS, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.logit_laws import Rows
     from attnspec_probes.attention.single_laws.probe import Probe
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
     from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 RESIDUALS = {"float64": 1e-8, "float32": 3e-4}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import to_run_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes.attention.single_laws.probe import Probe
 
 _DROP = 30.0

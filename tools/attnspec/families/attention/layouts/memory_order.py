@@ -6,14 +6,11 @@ new memory of them, which is laid out in the same way again: pools, tables and l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 def can_be_kept(array: NDArray[Any]) -> bool:

@@ -12,12 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import FEW_TERMS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from attnspec.bounds.tolerance import Precision
 
 _FINEST = 2.0**-49
