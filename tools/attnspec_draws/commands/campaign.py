@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from attnspec.base.errors import TargetError, UsageError
-from attnspec.command_line.command_options import FiniteRange, target_options
+from attnspec.command_line.command_options import options_of
+from attnspec_draws.commands import OPTIONS
 
 if TYPE_CHECKING:
     from attnspec.guard.task import Task
@@ -21,50 +22,9 @@ if TYPE_CHECKING:
     from attnspec_draws.commands.campaign_progress import Drawing
     from attnspec_draws.commands.campaign_request import Request
 
-_DEFAULT_SEED = "1"
-
 
 @click.command()
-@click.argument("target", required=False)
-@click.option("--command", metavar="COMMAND", help="A program that speaks the process protocol, instead of TARGET.")
-@click.option("--cases", type=click.IntRange(min=1), metavar="N", help="Draw N cases, in all operations together.")
-@click.option("--minutes", type=FiniteRange(min=0, min_open=True), metavar="M", help="Draw for M minutes.")
-@click.option("--seed", default=_DEFAULT_SEED, metavar="WORD", help="What to draw by; 1 if not said.")
-@click.option("--operation", "operations", multiple=True, metavar="OPERATION", help="Draw this one. Repeatable.")
-@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="Draw in this dtype. Repeatable.")
-@click.option(
-    "--elements", type=click.IntRange(min=2), metavar="N", help="Of the largest tensor: 2 or more; 60,000 if not said."
-)
-@click.option(
-    "--longest", type=click.IntRange(min=1), metavar="N", help="The longest axis: 1 or more; 4,096 if not said."
-)
-@click.option("--executor", default="local:1", metavar="WHERE", help="local:N, or dask:tcp://HOST:PORT.")
-@click.option(
-    "--resume",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Keep results in FILE as they come, and go on with those that it holds.",
-)
-@click.option(
-    "--recipes",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the small draws that fail into FILE; into FILE.py as recipes of golden cases.",
-)
-@click.option(
-    "--coverage",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write what golden cases and draws cover into FILE, in Markdown.",
-)
-@click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
-@target_options(
-    but=("strict_table", "layout"),
-    without=click.option(
-        "--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,uniform."
-    ),
-)
-@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call.")
+@options_of("campaign", OPTIONS)
 def campaign(
     target: Target,
     *,

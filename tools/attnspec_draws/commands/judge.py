@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import FiniteRange, target_options
+from attnspec.command_line.command_options import options_of
+from attnspec_draws.commands import OPTIONS
 
 if TYPE_CHECKING:
     from attnspec.targets.target import Target
@@ -20,31 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("judge")
-@click.argument("targets", nargs=-1, metavar="TARGET...")
-@click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the protocol.")
-@click.option(
-    "--shapes",
-    required=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The operation, dtypes and shapes to judge at, as JSON.",
-)
-@click.option("--draws", type=click.IntRange(min=1), metavar="N", help="Draws at each shape; 64 if not said.")
-@target_options(
-    but=("strict_table", "backward", "without"),
-    layout=click.option("--layout", metavar="LAYOUT", help="How its arrays are laid out, such as bshe."),
-)
-@click.option(
-    "--convention", "conventions", multiple=True, metavar="K=V", help="What its answers are graded by. Repeatable."
-)
-@click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")
-@click.option("--sandbox", metavar="COMMAND", help="Run it behind COMMAND: as another user, or in a container.")
-@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
-@click.option("--start-timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
-@click.option("--total", type=FiniteRange(min=0.001), metavar="SECONDS", help="For all its calls together.")
-@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="How much its process may ask for.")
-@click.option("--seed", metavar="WORD", help="See the draws of an earlier report again; this judges nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options_of("judge", OPTIONS)
 def judge_candidates(
     targets: tuple[str, ...],
     *,
