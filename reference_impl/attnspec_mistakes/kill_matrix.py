@@ -5,8 +5,6 @@ unknown mistake fails say which known ones it resembles. The file is written by
 ``attnspec mistakes --matrix --write-noticed``.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import b85decode, b85encode

@@ -5,8 +5,6 @@ what these fail, though nobody put their mistakes into the catalogue. The file i
 ``attnspec mistakes --judged FOLDER``, which names each folder of them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

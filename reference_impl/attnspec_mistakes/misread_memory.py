@@ -4,8 +4,6 @@ What they compute is right as long as every array is ordinary, every call the fi
 again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import Any

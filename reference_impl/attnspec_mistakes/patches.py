@@ -5,8 +5,6 @@ reference with one step replaced, one argument changed, or one argument not hear
 differ from the reference and are right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import FunctionType

@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array: TypeAlias = "NDArray[Any]"
+Array: TypeAlias = NDArray[Any]
 """An array of any float dtype, bfloat16 included."""
 
-Booleans: TypeAlias = "NDArray[np.bool_]"
+Booleans: TypeAlias = NDArray[np.bool_]
 """An array of truth values."""
 
-Integers: TypeAlias = "NDArray[np.int64]"
+Integers: TypeAlias = NDArray[np.int64]
 """An array of lengths or positions."""
 
 quietly = np.errstate(all="ignore")

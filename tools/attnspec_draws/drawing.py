@@ -1,7 +1,5 @@
 """Drawing: from a recipe to a case with its answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """From the failures of a run to the laws that an implementation follows; how one is measured is its family's to say."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

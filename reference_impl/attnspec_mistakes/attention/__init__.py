@@ -1,7 +1,5 @@
 """What goes wrong in attention, in the order of the operations in the specification; around all of them at last."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from attnspec_mistakes.attention import attention_layers, layers_in_memory, merged_states

@@ -1,7 +1,5 @@
 """What goes wrong around the numbers of every other operation than scaled dot-product attention."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

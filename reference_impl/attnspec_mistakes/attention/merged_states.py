@@ -1,7 +1,5 @@
 """What goes wrong where states of attention are merged: rows, weights, logarithms; parts without keys, memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

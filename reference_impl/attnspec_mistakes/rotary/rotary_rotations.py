@@ -1,7 +1,5 @@
 """What goes wrong in the rotation, in its tables, in memory, and in arguments that are to be refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

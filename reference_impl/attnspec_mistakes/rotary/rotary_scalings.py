@@ -1,7 +1,5 @@
 """What goes wrong in rotary frequencies: their ladder, scalings of it, YaRN."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

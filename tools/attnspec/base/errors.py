@@ -4,8 +4,6 @@ Every message quotes the offending input and says what to do; the command line p
 A fault of the implementation is no exception but a verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -4,8 +4,6 @@ The validator imports none of them before it is needed. A library of somebody el
 its own package (``spec/guides/adapters.md``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Arrays as the shortest NumPy expressions that give them back exactly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

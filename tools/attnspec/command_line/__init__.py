@@ -3,8 +3,6 @@
 Exit status: 0 nothing wrong, 1 something wrong, 2 could not be run, 130 interrupted, 143 ended by SIGTERM.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io

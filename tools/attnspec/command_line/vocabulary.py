@@ -4,8 +4,6 @@ The families bring the words of their conventions, operations, profiles and layo
 ``vocabulary.json``. A new kind of word is one entry of `_KINDS`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

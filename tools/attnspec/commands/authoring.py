@@ -1,7 +1,5 @@
 """``attnspec regenerate`` and ``release``, commands of a checkout: no other module imports the authors' packages."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import Any

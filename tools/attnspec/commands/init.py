@@ -1,7 +1,5 @@
 """``attnspec init [TARGET]``: the first adapter of a function, with guesses about it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

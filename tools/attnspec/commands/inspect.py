@@ -1,7 +1,5 @@
 """``attnspec list``, ``show`` and ``check``: looking at the suite itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``attnspec mistakes``: the catalogue of mistakes, and the proof that the cases notice them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``attnspec protocol``: protocol checks of a program, and its earlier answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

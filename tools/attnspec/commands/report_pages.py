@@ -1,7 +1,5 @@
 """``attnspec report``: several reports side by side, and the changes between two."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The families say what there is, each in a file of its name beside this one (``at
 ``shared_conventions.json`` what is about arithmetic and callers; the prose is in ``spec/operations/``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

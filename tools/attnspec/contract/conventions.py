@@ -8,8 +8,6 @@ the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declarati
 an operation holds for its backward pass, too, unless that has its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from typing import NamedTuple

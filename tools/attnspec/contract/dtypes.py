@@ -1,7 +1,5 @@
 """The float dtypes in which implementations are graded, and those that an input may have whatever the run."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operations: the names, axes and rules by which the harness calls them and judges the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Decision on a run: what fails the gate, by the baseline and by the demands of the user beyond it."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Reading and writing the file of a baseline, in its present format and in the one before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -4,8 +4,6 @@ NaN stands for NaN, and infinities are equal to themselves; an infinite toleranc
 rule passes all that `grade` passes; where it cannot express what `grade` holds an element to, it is wider.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """From an answer to a verdict: shape, dtype, values, element by element."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from operator import attrgetter

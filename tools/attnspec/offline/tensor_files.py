@@ -5,8 +5,6 @@ integers of the same bits: bfloat16 as uint16, float8 as uint8. safetensors is w
 lines than to say that a package is missing. JSON is that of the process protocol: dtype, shape and a nested list.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

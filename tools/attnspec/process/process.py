@@ -4,8 +4,6 @@ A fault of the program costs the request at hand its own answer (a crash, a time
 is then started anew for the next request.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time

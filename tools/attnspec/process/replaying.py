@@ -1,7 +1,5 @@
 """Replaying a transcript: the same requests to a program, until an answer differs from what was answered then."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

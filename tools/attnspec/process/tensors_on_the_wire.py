@@ -4,8 +4,6 @@
 bytes, row by row, little-endian) keeps every bit. Reading is strict, and each fault is said in one sentence.
 """
 
-from __future__ import annotations
-
 import binascii
 import json
 import math

@@ -4,8 +4,6 @@ Each line is ``{"seconds": 0.25, "from": "harness", "message": {...}}``. A line 
 instead of ``"message"``, as a string. The page is ``spec/protocol.md``.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Facts read from a report.json and its entries, for the reports that are made from it."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

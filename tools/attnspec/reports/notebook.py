@@ -1,7 +1,5 @@
 """Report in a notebook: a heading, a table by profile, and the failures, as plain HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Single elements in words: expected value, returned value, and their difference over the tolerance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A sentence that one report alone has is made there. Nothing here is escaped or m
 name of an implementation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal

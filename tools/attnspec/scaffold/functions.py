@@ -1,7 +1,5 @@
 """Function to be adapted, from the target that the user typed, and how another file imports it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -3,8 +3,6 @@
 The Markdown pages are the single source; nothing here repeats their words.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Calls of a Python function: the contract's arguments are handed to it, and its return value is read."""
 
-from __future__ import annotations
-
 import inspect
 import sysconfig
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Layouts of an implementation, by name: requests are put to it in its layout, whose meaning is with the family."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence

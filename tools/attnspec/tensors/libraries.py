@@ -1,7 +1,5 @@
 """The libraries that built-in adapters run: imported when an adapter is, with a sentence where that fails."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from typing import Any

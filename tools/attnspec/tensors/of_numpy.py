@@ -1,7 +1,5 @@
 """Tensors that NumPy makes: its own arrays, and those that any library takes over by DLPack, the exchange protocol."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 

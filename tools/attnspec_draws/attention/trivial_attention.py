@@ -1,7 +1,5 @@
 """Trivial answers of attention and of its backward pass."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

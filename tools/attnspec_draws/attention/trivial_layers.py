@@ -1,7 +1,5 @@
 """Trivial answers of softmax and of the layers around attention: context vector, masks, heads, projections, states."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Where parts are worked on: processes of this machine, or the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Outcomes of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field

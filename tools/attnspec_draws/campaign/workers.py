@@ -1,7 +1,5 @@
 """Workers that are processes of this machine: one that ends takes no other with it, and none outlives its campaign."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

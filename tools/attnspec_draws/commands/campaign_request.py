@@ -1,7 +1,5 @@
 """Words of ``attnspec campaign``: what is to be drawn, and of which target."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches

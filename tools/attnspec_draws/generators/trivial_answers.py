@@ -1,7 +1,5 @@
 """Trivial answers: wrong answers that are cheap to give, and the forms that those of all operations share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,8 +15,8 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run
 from attnspec.grading.expectation import reference_outputs
 
-Outputs: TypeAlias = dict[str, "NDArray[Any]"]
-Answer: TypeAlias = Callable[["Answered"], Mapping[str, "NDArray[Any]"]]
+Outputs: TypeAlias = dict[str, NDArray[Any]]
+Answer: TypeAlias = Callable[["Answered"], Mapping[str, NDArray[Any]]]
 
 PRECISE = ("float64", "float32")
 """Dtypes in which an error of a hundredth or a thousandth is no rounding."""

@@ -4,8 +4,6 @@ The algorithm is in ``spec/draws.md``. Whole numbers alone decide, so that every
 the dtype of the draw has every number exactly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import TypeVar

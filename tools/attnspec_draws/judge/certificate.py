@@ -1,7 +1,5 @@
 """Certificate of a set of draws: which trivial answers would have failed it, and which would have passed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Judging: candidates are started one after the other, called, and reported on."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Whether a user's own inputs, compared by a fixed rule, could distinguish cheap wrong answers."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Modules of the judge, loaded before a candidate is started: the disk afterwards may be its work."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

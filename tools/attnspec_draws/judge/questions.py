@@ -1,7 +1,5 @@
 """Questions to a candidate: draws at the shapes that its user names and beside them, by seeds that reveal no other."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Trivial answers of rotary positions: applying them, their frequencies and their tables."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

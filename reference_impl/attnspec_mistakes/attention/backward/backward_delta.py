@@ -1,7 +1,5 @@
 """What goes wrong behind the softmax of the backward pass: delta, softcap, scale."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes wrong at the edges of masks, softmax and windows of the backward pass, and with its refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

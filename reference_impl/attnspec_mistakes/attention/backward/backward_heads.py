@@ -1,7 +1,5 @@
 """What goes wrong in the backward pass where gradients are summed: over shared heads, in blocks, into masks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes wrong in the backward pass with memory, dtypes, and at the ends of a range."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes wrong in the backward pass: masks found anew, and the products of the gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any

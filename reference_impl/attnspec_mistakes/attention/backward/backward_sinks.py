@@ -1,7 +1,5 @@
 """What goes wrong in the backward pass with sinks, with the logsumexp, and where nothing may be attended to."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

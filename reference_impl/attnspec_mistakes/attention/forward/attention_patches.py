@@ -5,8 +5,6 @@ be wrong in another. What knows of no quantized tensors gets products of numbers
 layouts of serving steps are swapped as in the contract's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any

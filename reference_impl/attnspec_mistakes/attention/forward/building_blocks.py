@@ -1,7 +1,5 @@
 """What goes wrong in what attention is built of: softmax, causal masks, splitting and combining heads."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import partial

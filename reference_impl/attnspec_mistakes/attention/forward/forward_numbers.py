@@ -1,7 +1,5 @@
 """What goes wrong in the numbers of attention and in the memory that holds them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

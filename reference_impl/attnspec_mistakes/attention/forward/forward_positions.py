@@ -1,7 +1,5 @@
 """What goes wrong in where tokens stand: positions, windows, lengths, a past."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes wrong when attention accepts what it must refuse: shapes made to fit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

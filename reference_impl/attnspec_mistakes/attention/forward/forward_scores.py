@@ -1,7 +1,5 @@
 """What goes wrong in the scores of attention and in its masks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes wrong in the softmax of attention: the cap, keys in tiles, sinks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

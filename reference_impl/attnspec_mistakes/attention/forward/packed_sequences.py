@@ -1,7 +1,5 @@
 """What goes wrong where tokens of all sequences are packed: where sequences begin, and what they count from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes wrong in paged attention beside the pages: owners, positions, reading."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

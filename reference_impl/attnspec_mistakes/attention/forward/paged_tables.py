@@ -1,7 +1,5 @@
 """What goes wrong in paged attention: pages, their size, the table or the list that names them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """What goes wrong with quantized tensors: their numbers, their scales, and whose scale it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

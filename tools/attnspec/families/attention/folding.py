@@ -30,8 +30,6 @@ What is folded is checked as the operation's page asks; all else about query, ke
 refuse. So is what comes of a row without keys: the adapter declares it.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence

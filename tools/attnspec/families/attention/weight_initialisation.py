@@ -1,7 +1,5 @@
 """Properties of random weights, whatever generator made them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Every function carries a value and its error through one formula of the specific
 roundoff counts the roundings of the formula: of its parameters, of its products and quotients, and of the result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The tolerance of every output of every operation of rotary positions, and outputs that an overflow leaves open."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

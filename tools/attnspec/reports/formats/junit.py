@@ -7,8 +7,6 @@ is an `error`; what is not offered is `skipped`. Elements and attributes are tho
 Jenkins' xunit plugin; since some readers show attributes and others the text, a message is in both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ shown as code, in which nothing is markup, a mention or a link; lists hold them,
 at a pipe even inside code.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

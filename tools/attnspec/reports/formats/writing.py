@@ -1,7 +1,5 @@
 """Writing a report to a file in the format of the file name's ending."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

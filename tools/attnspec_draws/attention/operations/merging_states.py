@@ -1,7 +1,5 @@
 """Case generator of merging states: two parts of all kinds of weight, some of them empty."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Case generators of attention with projections, of one head and of several, and of splitting and combining heads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Case generators of softmax, and of the context vector that it weighs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attnspec_draws.generators.limits import Limits
 
 
-Tokens = dict[str, "NDArray[Any]"]
+Tokens = dict[str, NDArray[Any]]
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
 """Factors of queries, with weights: coarse ones alone give scores of a third, and weights nearly alike."""

@@ -1,7 +1,5 @@
 """Case generator of rotary frequencies: every scaling, with all that it uses and with what it does not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Case generator of applying rotary positions: both pairings, features that are left alone, tables of any numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

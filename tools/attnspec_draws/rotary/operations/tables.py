@@ -1,7 +1,5 @@
 """Case generator of rotary tables: positions in any order, near and far, and frequencies of any size from 0 to 1."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

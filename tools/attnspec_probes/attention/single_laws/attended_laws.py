@@ -44,7 +44,7 @@ class AttendedLaw:
     adds_mask: bool = True
 
 
-Constraints = dict[str, "NDArray[np.bool_]"]
+Constraints = dict[str, NDArray[np.bool_]]
 _OF_POSITION = ("causal", "left", "right")
 """The constraints that positions decide."""
 

@@ -4,8 +4,6 @@ A case may hand keys over backwards, with gaps or with their axes in another ord
 new memory of them, which is laid out in the same way again: pools, tables and lists are read by strides, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
