@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
-if TYPE_CHECKING:
-    from attnspec_mistakes.patches import Computation
+from attnspec_mistakes.patches import Computation
 
 _OPERATIONS = {
     "merge": "merge_states",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from attnspec.guard.guarded_process import Part, Way
-    from attnspec.guard.journal import Journal
+from attnspec.guard.guarded_process import Part, Way
+from attnspec.guard.journal import Journal
 
 _GUARDED = "attnspec.command_line.guarded"
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.ranking import Candidate, Observed, rank, tied
 from attnspec.diagnosis.suspects import alike_by_cases
 from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
+from attnspec.runner import Result
+from attnspec_mistakes import Mistake
 from attnspec_mistakes.kill_matrix import was_tried
-
-if TYPE_CHECKING:
-    from attnspec.runner import Result
-    from attnspec_mistakes import Mistake
 
 _MOST_CAUSES = 3
 _SCREENED = 48

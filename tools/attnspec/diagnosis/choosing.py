@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-
-if TYPE_CHECKING:
-    from attnspec.runner import Result
-    from attnspec_mistakes import Mistake
+from attnspec.runner import Result
+from attnspec_mistakes import Mistake
 
 _WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from attnspec.contract.layout import clause_in, name_of
 from attnspec.diagnosis.causes import Cause, Explained, explained
@@ -26,11 +26,9 @@ from attnspec.diagnosis.suspects import (
     suspects_by_output,
 )
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
-
-if TYPE_CHECKING:
-    from attnspec.runner import Key, Result
-    from attnspec.runner.result import Law
-    from attnspec_mistakes import Mistake
+from attnspec.runner import Key, Result
+from attnspec.runner.result import Law
+from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,7 @@ from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
 from attnspec.runner import Result, Run, in_memory_orders, own_attributes
 from attnspec.targets.calling import read_returned
-
-if TYPE_CHECKING:
-    from attnspec_mistakes import Mistake
+from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64
 _ROUNDINGS_IN_HALF_PRECISION = 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from attnspec.contract.implementation import Outputs, Raised
 from attnspec.diagnosis.choosing import spread, telling
 from attnspec.families.lookup import needed
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
+from attnspec.runner import Result
 from attnspec.runner.planning import prepare
-
-if TYPE_CHECKING:
-    from attnspec.runner import Result
 
 _NEARLY_ALL = 0.8
 """Share of failures that a convention must account for to be reported: something else may be wrong beside it."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
 from attnspec.base.files import replace_file
+from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
 from attnspec.grading import MustRefuse, NotGraded, Properties, Run
@@ -21,9 +22,6 @@ from attnspec.offline.tensor_files import tensors_to_json, write_npz, write_safe
 from attnspec.process.tensors_on_the_wire import word_for
 from attnspec.runner import arrays_of, planned_runs, resolved_for
 from attnspec.targets import Declaration
-
-if TYPE_CHECKING:
-    from attnspec.cases import Suite
 
 
 class Exported(NamedTuple):

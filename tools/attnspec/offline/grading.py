@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import Run, grade
@@ -17,9 +18,6 @@ from attnspec.offline.manifest import Manifest, file_of
 from attnspec.offline.tensor_files import READERS, TensorFileError
 from attnspec.runner import Key, Result, offered_part, planned_runs, resolved_for
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
-
-if TYPE_CHECKING:
-    from attnspec.cases import Suite
 
 
 def answer_files(folder: Path, case_id: str, dtype: str) -> list[Path]:

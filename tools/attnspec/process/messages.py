@@ -11,7 +11,9 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
+
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
@@ -42,9 +44,6 @@ from attnspec.process.tensors_on_the_wire import (
     quoted,
     word_for,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Message = dict[str, Any]
 

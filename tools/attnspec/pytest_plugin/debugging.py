@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 from unittest import SkipTest
 
 import numpy as np
@@ -15,9 +15,7 @@ from attnspec.contract.implementation import Wrapped
 from attnspec.grading import Values
 from attnspec.runner import Result, Run, inputs_of, own_attributes
 from attnspec.targets import Answer, Implementation, Outputs, Raised, Request
-
-if TYPE_CHECKING:
-    from attnspec.targets.target import Target
+from attnspec.targets.target import Target
 
 AT_HAND = (
     "Here are inputs, attributes, expected, got, error and tolerance, by name; `args` prints them all. "

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.cases import Case, Suite, load_suite, read_index
 from attnspec.cases.releases import read_retired
 from attnspec.contract.dtypes import ANY
+from attnspec.gate.finding import Finding
 from attnspec.gate.single_results import BesideBaseline
 from attnspec.gate.storing import read_baseline
 from attnspec.process.opening import open_target
@@ -30,12 +31,9 @@ from attnspec.pytest_plugin.debugging import (
 from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.runner import Result, offered_part, planned_runs, resolved_for, run_suite
+from attnspec.targets import Declaration, Implementation
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_request
-
-if TYPE_CHECKING:
-    from attnspec.gate.finding import Finding
-    from attnspec.targets import Declaration, Implementation
 
 _PASSES_KEPT = 24
 

@@ -6,14 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attnspec.contract import EXAMPLES, OPERATIONS
 from attnspec.contract.operation import REQUIRED
-
-if TYPE_CHECKING:
-    from attnspec.scaffold.functions import Found
-    from attnspec.scaffold.naming import Call
+from attnspec.scaffold.functions import Found
+from attnspec.scaffold.naming import Call
 
 Declared = str | tuple[str, ...] | dict[str, str]
 """Value of a declaration: a word, words, or a choice by name."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from inspect import isfunction
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,10 @@ from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
+from attnspec.contract.operation import Operation
 from attnspec.targets.calling import OUR_PACKAGES, Signature, position_of, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
 from attnspec.tensors import TENSORS, Tensors
-
-if TYPE_CHECKING:
-    from attnspec.contract.operation import Operation
 
 _NAMES_SHOWN = 5
 

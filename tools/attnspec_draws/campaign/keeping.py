@@ -12,17 +12,14 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.targets.loading import FILE
+from attnspec.targets.target import Target
 from attnspec_draws.campaign.outcome import PartOutcome, outcome_from_json
 from attnspec_draws.campaign.plan import Plan, plan_from_lines
-
-if TYPE_CHECKING:
-    from attnspec.targets.target import Target
-
 
 FORMAT = 2
 """In the first one, each eighth draw was two."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec_draws.generators.drawn import Drawn
-
-if TYPE_CHECKING:
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Words
 
 MEMORY_ORDER = "presentation"
 """The word for a case of which an input has another memory order than the ordinary one."""

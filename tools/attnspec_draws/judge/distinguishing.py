@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,9 @@ from attnspec.cases import attributes_in
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, rounded_to
 from attnspec.grading import Run, Values, compare
 from attnspec.grading.expectation import reference_outputs
+from attnspec.runner import Result
 from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered, Part, TrivialAnswer
-
-if TYPE_CHECKING:
-    from attnspec.runner import Result
-
 
 Telling = Literal["distinguished", "undecided", "the same", "aside", "no answer"]
 

@@ -6,15 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attnspec.cases import Case
+from attnspec.runner import Result
 from attnspec_draws.judge.shapes import ROWS
-
-if TYPE_CHECKING:
-    from attnspec.cases import Case
-    from attnspec.runner import Result
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
 from attnspec.specification import clauses as specified
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.probe import Probe
-
+from attnspec_probes.attention.single_laws.probe import Probe
 
 _OF_ARGUMENT = {
     "mask": ("mask.boolean", "mask.additive", "mask.broadcast", "masked_nonfinite", "fully_masked_row"),

@@ -9,20 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.bounds.tolerance import Tolerance
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec.families.attention.tolerance.backward_bound import BackwardBound
 from attnspec.families.attention.tolerance.error_bound import AttentionBound
 from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
 from attnspec.families.record import Arrays, Expected, Marks
-
-if TYPE_CHECKING:
-    from attnspec.bounds.tolerance import Tolerance
-
 
 _BACKWARD = "scaled_dot_product_attention_backward"
 _OF_PARTS = ("logsumexp_a", "logsumexp_b")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.cases import Case
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
 from attnspec.families.attention.formulas import formula
@@ -19,9 +20,6 @@ from attnspec.families.attention.tolerance.sampled import sampled_tolerance
 from attnspec.families.attention.tolerance.tolerances import tolerance
 from attnspec.families.attention.weight_initialisation import lacks_property
 from attnspec.families.record import Family
-
-if TYPE_CHECKING:
-    from attnspec.cases import Case
 
 
 def _also_right(operation: str, output: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:

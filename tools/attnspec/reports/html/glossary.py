@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attnspec.cases import Case, Suite
 from attnspec.grading import WRONG
 from attnspec.specification import clauses, errata, page_title
 from attnspec_mistakes import CATALOGUE
-
-if TYPE_CHECKING:
-    from attnspec.cases import Case, Suite
 
 _LEADS_TO = (
     (re.compile(r"https?://[^\s<>\"]+"), "{0}"),

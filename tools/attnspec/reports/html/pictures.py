@@ -7,19 +7,17 @@ import binascii
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.cases import Case
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.contract.operation import Operation
 from attnspec.families.lookup import family_of
 from attnspec.grading import MustRefuse, Run, Values, compare
-
-if TYPE_CHECKING:
-    from attnspec.cases import Case
-    from attnspec.contract.operation import Operation
 
 _WHERE_NOTHING_IS_EXPECTED = str.maketrans("rw", "ad")
 """Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,10 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
+from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.limits import FEWEST, Limits
 from attnspec_draws.generators.memory import share_memory
 from attnspec_draws.generators.words import Words, coarse, full_width
-
-if TYPE_CHECKING:
-    from attnspec_draws.generators.drawn import Drawn
-
 
 _SHARE = 4
 """A quarter of the elements, for a tolerance that takes several times as long: still twice a forward draw."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,10 @@ from attnspec_draws.attention.parts.spoiling import (
 )
 from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, make_heavy, share_prefix
 from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.memory import laid_out, share_memory
 from attnspec_draws.generators.special_numbers import make_alike
 from attnspec_draws.generators.words import Words, coarse
-
-if TYPE_CHECKING:
-    from attnspec_draws.generators.limits import Limits
 
 TOKENS = ("query", "key", "value")
 """Inputs that every case has, and that may share memory."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.families.attention.weight_initialisation import FEWEST_ELEMENTS
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
-
-if TYPE_CHECKING:
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.words import Words
 
 _SHORT = 8
 _LONG = {"queries": 1, "keys": 1}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.families.attention.steps.attendance import Attendance
 from attnspec_draws.generators.drawn import those
-
-if TYPE_CHECKING:
-    from attnspec.families.attention.steps.attendance import Attendance
 
 TOP_LEFT, BOTTOM_RIGHT = "top_left", "bottom_right"
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec_draws.attention.parts.extents import Extents
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.words import Stream, Words, coarse, whole_numbers
-
-if TYPE_CHECKING:
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
 
 _BELOW = -(2.0**14)
 """A finite number that hides a key in effect, and that every dtype holds with its logit."""

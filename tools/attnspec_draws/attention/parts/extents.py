@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream
-
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Stream
 
 SHORT = 8
 """Longest axis that is short: mistakes that depend on no tile show there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 from attnspec.cases import Case, Inputs
 from attnspec.cases.generator import BELL, Generated, Rise
 from attnspec.families.attention.steps.attendance import attendance
+from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.trivial_answers import Part
 from attnspec_draws.generators.words import Stream, Words
-
-if TYPE_CHECKING:
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
-
 
 _BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
 """Fields of numbers as fine as a sum of four fields can be: 16 bits make 17 digits, the others those of their dtype."""

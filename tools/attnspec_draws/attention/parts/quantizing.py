@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import RUN_DTYPE, numpy_dtype
+from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.words import Words, whole_numbers
-
-if TYPE_CHECKING:
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
 
 _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from numpy.typing import NDArray
+
+from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.refusing import Misfit, Refusals
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
 
 
 def _alone(clause: str) -> Refusals:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.families.attention.steps.attendance import Attendance
+from attnspec_draws.attention.parts.extents import Extents
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.special_numbers import NOT_FINITE
 from attnspec_draws.generators.words import Words, whole_numbers
-
-if TYPE_CHECKING:
-    from attnspec.families.attention.steps.attendance import Attendance
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
 
 EXCLUDED, ATTENDED, SCORES = "excluded_nonfinite", "attended_nan", "infinite_scores"
 PADDED, MASKED, OF_GRADIENT = "padded_nonfinite", "nan_in_mask", "nan_in_gradient"

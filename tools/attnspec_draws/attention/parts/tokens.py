@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.words import Stream, Words, coarse, full_width, whole_numbers
-
-if TYPE_CHECKING:
-    from attnspec_draws.generators.limits import Limits
-
 
 Tokens = dict[str, NDArray[Any]]
 

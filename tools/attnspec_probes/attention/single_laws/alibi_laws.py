@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.attendance import positions
 from attnspec_probes.attention.single_laws.logit_laws import RESIDUALS, Rows
-
-if TYPE_CHECKING:
-    from attnspec_probes.attention.single_laws.probe import Probe
+from attnspec_probes.attention.single_laws.probe import Probe
 
 
 @dataclass(frozen=True)
