@@ -4,8 +4,6 @@ Functions are Python, texts are data. A module of mistakes has a table ``FUNCTIO
 beside it lies a JSON file of the module's name with the texts of the same ids in the same order.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Shrinking: the fewest features and the shortest axes with which a draw still fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Guarding of a command, as its function finds it in the context of click."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Layouts in a word, ``NAME`` or ``NAME:SETTING=NUMBER,SETTING``, and the arguments and clauses of each alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

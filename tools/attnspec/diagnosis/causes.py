@@ -4,8 +4,6 @@ A cause is a mistake that gives the very numbers of some failures, or a conventi
 them meet in one run, neither gives its numbers alone; such failures are put down to both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ An implementation may fail in thousands of runs, and a catalogue may hold hundre
 different profiles distinguishes nearly all mistakes; the cases that a mistake breaks by its nature settle the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 

@@ -5,8 +5,6 @@ it leaves over are diagnosed again. Failures that no known mistake reproduces ha
 worse than none; the clauses that they point at are reported, with how sure that is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Difference that a mistake makes, shown on one case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

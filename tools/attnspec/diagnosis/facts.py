@@ -3,8 +3,6 @@
 Nothing here guesses at a cause. Every sentence states a count.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

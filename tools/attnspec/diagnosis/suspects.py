@@ -6,8 +6,6 @@ the failures resemble most. It is suspected more where the failing cases are tho
 somebody else, of which judges say that it breaks that clause.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set

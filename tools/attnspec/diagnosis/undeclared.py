@@ -4,8 +4,6 @@ Results are kept, so they are graded anew under each choice, without another cal
 the author knows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

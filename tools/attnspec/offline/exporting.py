@@ -1,7 +1,5 @@
 """Export of cases to files: inputs, attributes, expected outputs and tolerances."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Grading of answers that lie in files, each of any of the formats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ an answer with anything that the protocol does not have. The other half is for a
 protocol; it ignores what it does not know.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Mapping

@@ -4,8 +4,6 @@
 target in a process of its own may crash or hang and costs one case only. The spec is ``spec/protocol.md``.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -1,7 +1,5 @@
 """Failures in the user's debugger: his own exception, or a frame where everything is at hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast

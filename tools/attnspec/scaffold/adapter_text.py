@@ -1,7 +1,5 @@
 """Text of an adapter: from guesses about a function, or a skeleton to fill in."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

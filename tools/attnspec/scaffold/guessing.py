@@ -1,7 +1,5 @@
 """Guesses of a function's adapter, one after another, each with its reason."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names of a function: which operation it is, and which of its parameters is which argument."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Backward pass of a function that offers none itself: its forward pass, differentiated by the library it is in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Memory that belongs to the caller: whether a call changes its inputs, or writes over the outputs of earlier calls."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Mapping

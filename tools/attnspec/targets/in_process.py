@@ -1,7 +1,5 @@
 """The in-process adapter: a Python object that holds callables named after operations."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """From what the user typed to an implementation: built-in names, installed adapters, modules, files, objects."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

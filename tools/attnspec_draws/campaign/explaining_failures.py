@@ -1,7 +1,5 @@
 """Distinct problems that a campaign's draws found, worded as in any report, each with a small draw."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, zip_longest

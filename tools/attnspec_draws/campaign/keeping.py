@@ -3,8 +3,6 @@
 A line that a kill cut in half is no line. A part that is read twice counts once, because parts have keys.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

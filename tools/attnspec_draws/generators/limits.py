@@ -1,7 +1,5 @@
 """Limits of a draw: its dtype, what it leaves out, and how large it may be; and lengths of axes within them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Memory of drawn inputs: their order and strides, one array given for several inputs, one part for many."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Inputs of which one has another shape, or arguments of which one has another value, so that they must be refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Special numbers of drawn inputs: all alike, too large or too small for float16, one of them not finite."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

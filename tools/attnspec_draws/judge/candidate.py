@@ -1,7 +1,5 @@
 """The candidate: in a process of its own, with limits, and without anything that is expected of it."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Tally of draws, and the share of large ones that is compared with values."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Sequence

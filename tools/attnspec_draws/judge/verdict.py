@@ -1,7 +1,5 @@
 """The verdict on a candidate: one word, the reason for it, and all that it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The finding of one call of a black box: a law, or the part that goes wrong; and the clauses that it may break."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Golden values follow the normative conventions. Those of the others are computed
 A logarithm is handed over as its forward pass gives it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Attention as the harness judges it."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path

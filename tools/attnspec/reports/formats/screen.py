@@ -1,7 +1,5 @@
 """Problem in a few lines, so that a run with several of them fits on a screen; and results not graded, in one line."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

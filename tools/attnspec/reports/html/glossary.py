@@ -1,7 +1,5 @@
 """Glossary of the page: the clauses, mistakes and errata that its results name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

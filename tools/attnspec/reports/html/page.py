@@ -1,7 +1,5 @@
 """HTML page of a report: one file, one template, no request to anywhere; its data are JSON of reports and cases."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

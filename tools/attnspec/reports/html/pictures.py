@@ -1,7 +1,5 @@
 """Numbers behind the pictures of one case: inputs, expected and returned outputs, and attended keys."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math

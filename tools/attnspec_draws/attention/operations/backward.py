@@ -1,7 +1,5 @@
 """Case generator of the backward pass of attention."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

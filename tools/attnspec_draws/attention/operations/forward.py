@@ -1,7 +1,5 @@
 """Case generator of attention, and what its backward pass has in common with it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Case generators of what has no inputs: causal masks, and random weights that are graded by their properties."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attnspec.base.errors import UsageError

@@ -1,7 +1,5 @@
 """The clauses that a drawn case exercises, by what it has."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

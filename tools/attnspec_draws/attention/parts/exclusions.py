@@ -1,7 +1,5 @@
 """Exclusions of keys from the queries of a drawn case: masks, causality, windows and lengths."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

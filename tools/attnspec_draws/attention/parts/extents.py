@@ -1,7 +1,5 @@
 """Lengths of the axes of attention: drawn ones, short for the most part, and those of a user's shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Attention at real sizes: inputs generated where they are read, sampled rows, and parts for trivial answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Drawn queries, keys and values of few bits, and the scales that they are multiplied by."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

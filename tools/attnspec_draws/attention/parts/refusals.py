@@ -1,7 +1,5 @@
 """Refusals of attention: clauses by which other shapes of inputs, and other values of arguments, are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """NaN and infinity in drawn cases of attention: most where no query may look, or no result is expected."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

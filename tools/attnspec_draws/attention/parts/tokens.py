@@ -1,7 +1,5 @@
 """The numbers of drawn queries, keys and values: plain ones for the most part, and classes that are hard to add."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laws of ALiBi: which distance, between which positions, by the slope of which head, logits lose."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Which key head and batch entry each query head reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

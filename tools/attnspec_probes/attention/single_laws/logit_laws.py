@@ -1,7 +1,5 @@
 """Which logits weights come from: the factor of scores, mask and distance, the form of the cap."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass

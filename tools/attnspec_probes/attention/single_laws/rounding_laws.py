@@ -1,7 +1,5 @@
 """At which step, and to which precision, something was rounded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 

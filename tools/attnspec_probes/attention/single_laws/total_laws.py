@@ -1,7 +1,5 @@
 """Laws of the softmax's total: a mass that is added, sinks of other heads, excluded keys that keep a share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any

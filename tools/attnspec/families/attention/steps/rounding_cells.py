@@ -5,8 +5,6 @@ rounding step of another is often rounded to the same number, and so are the num
 cell add up with the values that they meet, and do not cancel.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, NamedTuple
