@@ -1,5 +1,7 @@
 """What goes wrong in the layers with weight matrices, in context vectors, and in weights that are drawn."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -27,19 +27,6 @@ if TYPE_CHECKING:
     from attnspec_probes import Calling
 
 
-_WORDS = {
-    "position": ("offset", "Positions"),
-    "causal": ("offset", "Causality"),
-    "left": ("window", "The left side of the window"),
-    "right": ("window", "The right side of the window"),
-    "open_side": ("window", "The window"),
-    "mask": ("mask", "The mask"),
-    "mask axes": ("mask", "The mask"),
-    "lengths": ("lengths", "Key lengths"),
-    "keys": ("keys", "Keys"),
-}
-"""Constraint to the kind of a law about it, and to its subject in a sentence."""
-
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
 
@@ -112,7 +99,7 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     if law.constraint == "keys" and probe.arguments:
         named = clauses.of_arguments(probe.arguments)
     parameters = {"constraint": law.constraint, **law.parameters}
-    kind, subject = _WORDS[law.constraint]
+    kind, subject = clauses.TABLE["words"][law.constraint]
     return Finding(kind, named, f"{subject}: {law.change}.", parameters, output)
 
 

@@ -28,18 +28,6 @@ _LOWEST_READ, _NUMBERS, _STEP = 28.0, 57, 23
 """The mask at which a key, beside one of 0, still gets a share that can be read; how many such numbers are tried; and
 how many of them lie between neighbours."""
 
-_OF_STEP = {
-    "mask": ("mask.additive",),
-    "distance": ("alibi.distance",),
-    "sinks": ("sinks.denominator",),
-    "weights": ("precision.accumulation", "weights"),
-    "exponentials": ("precision.accumulation", "weights"),
-    "sums": ("precision.accumulation", "weights"),
-    "value": ("precision.accumulation", "output"),
-    "output": ("precision.accumulation", "output"),
-}
-"""Step that was rounded to the clauses about it; the others make the scores."""
-
 
 def look(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return findings of a minimal failing call: laws that all give its weights, or else clauses that it may break."""
@@ -117,7 +105,7 @@ def _rounded(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
     if law.step == "scale":
         named = (clauses.of_scale(probe),)
     else:
-        named = clauses.clauses(_OF_STEP.get(law.step, ("precision.accumulation", "scores")))
+        named = clauses.clauses(clauses.TABLE["of_step"].get(law.step, ("precision.accumulation", "scores")))
     how = "cut" if law.is_cut else "rounded"
     reported = f"The step {law.step!r} is {how} to {law.bits} significant bits of {_BITS[dtype]}."
     return [Finding("rounding", named, reported, {"bits": float(law.bits), "step": law.step})]
