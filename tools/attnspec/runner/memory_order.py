@@ -6,19 +6,17 @@ its inputs, go wrong with these.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases import Inputs, in_run_dtype
 from attnspec.contract.dtypes import to_run_dtype
 from attnspec.contract.implementation import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
     from attnspec.grading import Run
 
 SHARED = "shared"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
-from attnspec.grading import WRONG
+from attnspec.grading import WRONG, Run, Status, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from attnspec.cases import Case
-    from attnspec.grading import Run, Status, Verdict
 
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")

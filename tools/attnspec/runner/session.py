@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter  # bound here, whatever an implementation makes of the module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attnspec.contract.convention import Settles
-from attnspec.contract.implementation import Outputs
-from attnspec.grading import NotGraded, Verdict, grade
+from attnspec.contract.implementation import Answer, Implementation, Outputs
+from attnspec.grading import NotGraded, Run, Status, Verdict, grade
 from attnspec.runner.memory_order import request_of
-from attnspec.runner.planning import planned_runs
+from attnspec.runner.planning import Resolved, planned_runs
 from attnspec.runner.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from numpy.typing import NDArray
 
     from attnspec.cases import Case, Suite
-    from attnspec.contract.implementation import Answer, Implementation
-    from attnspec.grading import Run, Status
-    from attnspec.runner.planning import Resolved
 
 
 Occasion = Literal["first", "again", "changed", "counterpart"]

@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import DRIFT, FEW_TERMS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from attnspec.bounds.tolerance import Precision
 
 LANES = (2, 4, 8, 16, 32)

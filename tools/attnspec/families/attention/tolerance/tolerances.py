@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import (
     carried,
@@ -17,21 +19,15 @@ from attnspec.bounds.estimates import (
     share_error,
     share_interval,
 )
-from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, given
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
-from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
+from attnspec.families.attention.tolerance.error_bound import AttentionBound, AttentionTolerance, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
-    from attnspec.families.attention.tolerance.error_bound import AttentionTolerance
     from attnspec.families.record import Arrays, Marks
 
 
