@@ -6,8 +6,6 @@ independent, and constants leave about five standard deviations for a strictly s
 See ``spec/decisions/0006-tolerance.md``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

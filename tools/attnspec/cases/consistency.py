@@ -1,7 +1,5 @@
 """Contradictions in a case file that no schema sees: its parts must fit each other and the table of operations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple, cast

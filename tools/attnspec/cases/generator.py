@@ -4,8 +4,6 @@ The generator hashes a counter, so that any part can be drawn by itself, in any 
 known words, is in ``spec/generator.md``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ that read back exactly, a list of plain values on one line. A wheel holds the ca
 compresses each file by itself, and three thousand small ones take half as much again. A checkout has the files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@ The meaning of a case is everything in it that can change a verdict, as one dige
 released cases, and retired ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Selecting cases: golden ones by profile and pattern, random ones by the text that names each."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase

@@ -7,8 +7,6 @@
 - Refusals beside their valid counterparts: an implementation that refuses everything shows nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

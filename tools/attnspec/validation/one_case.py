@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.cases import Case, is_random, load_suite, random_case
@@ -23,9 +25,6 @@ from attnspec.runner import planned_runs, request_of, resolved_for
 from attnspec.targets import Declaration, Outputs
 from attnspec.targets.calling import read_returned
 from attnspec.validation import check_request
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def case(

@@ -4,8 +4,6 @@ They are products, scaled, softly capped, with biases added; a sink is one more 
 independent of each other; that of a projected query is one error, which all keys meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
