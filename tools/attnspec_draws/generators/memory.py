@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.limits import Limits
-from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import Words, weights
 
 MEMORY_ORDER = "presentation"
 """The word for a case of which an input has another memory order than the ordinary one."""
@@ -72,17 +72,7 @@ def _one_part(words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str
     return {name: layout}
 
 
-_LAYOUTS = {
-    "fortran": 3,
-    "heads_last": 4,
-    "heads_last_gapped": 2,
-    "reversed": 3,
-    "gapped": 3,
-    "inside": 3,
-    "readonly": 1,
-    "fused": 3,
-    "prefix": 3,
-}
+_LAYOUTS = weights("memory_order")
 """Memory layouts that any numbers can have, with weights."""
 
 _LAID_OUT, _EVERYWHERE = 25, 40

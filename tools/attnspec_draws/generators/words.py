@@ -4,8 +4,10 @@ The algorithm is in ``spec/draws.md``. Whole numbers alone decide, so that every
 the dtype of the draw has every number exactly.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +19,11 @@ from attnspec.contract.dtypes import rounded_to
 Chosen = TypeVar("Chosen")
 
 _MASK = (1 << 64) - 1
+
+
+def weights(name: str) -> Mapping[str, int]:
+    """Return the weight of each thing that can be drawn, as ``weights.json`` has them under a name."""
+    return json.loads(Path(__file__).with_name("weights.json").read_bytes())[name]
 
 
 class Stream:

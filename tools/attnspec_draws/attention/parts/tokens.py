@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec_draws.generators.limits import Limits
-from attnspec_draws.generators.words import Stream, Words, coarse, full_width, whole_numbers
+from attnspec_draws.generators.words import Stream, Words, coarse, full_width, weights, whole_numbers
 
 Tokens = dict[str, NDArray[Any]]
 
@@ -40,20 +40,7 @@ PREFIX = "shared_prefix"
 _PREFIXED = 30
 """Of a hundred draws with lengths of keys, in how many all entries begin with the same keys and values."""
 
-CLASSES: Mapping[str, int] = {
-    "plain": 43,
-    "full_width": 14,
-    "peaked": 7,
-    "large": 4,
-    "rising": 7,
-    "tied": 5,
-    "nearly_tied": 4,
-    "equal": 3,
-    "uniform": 3,
-    "cancelling": 4,
-    "tiny": 3,
-    "far_below": 3,
-}
+CLASSES = weights("tokens")
 """Classes of numbers, with weights."""
 
 
