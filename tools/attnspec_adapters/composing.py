@@ -1,7 +1,5 @@
 """Adapters of libraries, composed of what each states: its operations with their arguments, dtypes, conventions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import wraps

@@ -29,8 +29,6 @@ the dtype of the inputs. 64-bit numbers are enabled for the calls alone. The con
 with JAX 0.10 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace

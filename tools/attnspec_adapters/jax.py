@@ -37,8 +37,6 @@ that this adapter declares `accumulation`. 64-bit numbers are enabled for the ca
 running JAX 0.10 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cache

@@ -32,8 +32,6 @@ Keras excludes in three ways: a number of -2.4e38 (-45850 in float16) that is ad
 running Keras 3.15 with PyTorch 2.13 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -24,8 +24,6 @@ makes a Boolean mask a float one. float64 is computed in part in float32. ``mx.s
 ``precise=True``. The conventions were found by running MLX 0.32 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Each model of ``Attention`` has the oldest version of it that has what the case 
 25 where there is a window. Shapes are left open, so that one model serves every case with the same arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -25,8 +25,6 @@ fast at it. It computes everything in float32 then, float64 too. The conventions
 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

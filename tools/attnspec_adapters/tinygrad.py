@@ -25,8 +25,6 @@ The device PYTHON interprets what tinygrad would compile, and takes seconds for 
 were found by running tinygrad 0.14 on it, and the tests run it again.
 """
 
-from __future__ import annotations
-
 import math
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version

@@ -51,8 +51,6 @@ PyTorch's: see the adapter `torch`. The conventions were found by running Transf
 and the tests run it again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

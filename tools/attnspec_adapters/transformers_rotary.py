@@ -15,8 +15,6 @@ Frequencies and phases are computed in float32 whatever the dtype. The rotation 
 and is graded unfused. The conventions were found by running Transformers 5.23, and the tests run it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache

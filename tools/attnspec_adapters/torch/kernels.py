@@ -1,7 +1,5 @@
 """``torch.nn.functional.scaled_dot_product_attention``, with the kernel that PyTorch chooses or with one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """``torch.nn.MultiheadAttention``: with weights beside PyTorch's kernel, without them, and by its fast path."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
