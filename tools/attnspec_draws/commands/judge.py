@@ -1,23 +1,21 @@
 """``attnspec judge TARGET... --shapes FILE``: a verdict by draws that nobody has seen."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
 from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import make_console, printing_verdict
+from attnspec.targets.target import Target, pairs
+from attnspec.validation import check_request
+from attnspec_draws import is_seed
 from attnspec_draws.commands import OPTIONS
-
-if TYPE_CHECKING:
-    from attnspec.targets.target import Target
-    from attnspec_draws.judge import JudgeReport
+from attnspec_draws.judge import DRAWS, Conditions, JudgeReport, judged, read_shapes
 
 
 @click.command("judge")
@@ -42,12 +40,6 @@ def judge_candidates(
     It runs in a process of its own, which never holds what is expected. Several are judged by the same draws, and
     ranked. Ends with 0 when all are right, with 1 when one is wrong.
     """
-    from attnspec.command_line.terminal import make_console, printing_verdict
-    from attnspec.targets.target import Target, pairs
-    from attnspec.validation import check_request
-    from attnspec_draws import is_seed
-    from attnspec_draws.judge import DRAWS, Conditions, judged, read_shapes
-
     if not targets and not commands:
         raise UsageError("Say what to judge: one or several TARGETs such as ./mine.py, or --command.")
     if seed is not None and not is_seed(seed):
@@ -106,8 +98,6 @@ def _rank(report: JudgeReport) -> tuple[int, float, float]:
 
 
 def _print_one(report: JudgeReport) -> None:
-    from attnspec.command_line.terminal import make_console
-
     console = make_console()
 
     def say(sentence: str) -> None:
