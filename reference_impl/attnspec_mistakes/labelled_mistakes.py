@@ -22,16 +22,9 @@ KEPT_IN = "float64"
 
 
 class Judged(NamedTuple):
-    """A wrong implementation.
+    """Wrong implementation of a stranger's: `id` is folder and name of its file, `cases` are those that notice it.
 
-    Attributes
-    ----------
-    id
-        Folder and name of its file.
-    clauses
-        The clauses that it breaks; two judges list up to three each, and either may be right.
-    cases
-        Ids of the cases that notice it.
+    `clauses` are broken by it; two judges list up to three each, and either may be right.
     """
 
     id: str
@@ -41,13 +34,7 @@ class Judged(NamedTuple):
 
 @cache
 def judged_implementations(operation: str) -> tuple[Judged, ...]:
-    """Return the wrong implementations of an operation that a case notices.
-
-    Parameters
-    ----------
-    operation
-        Name of an operation.
-    """
+    """Return the wrong implementations of an operation, by its name, that a case notices."""
     found: Mapping[str, Any] | None = _document()["operations"].get(operation)
     if found is None:
         return ()

@@ -111,17 +111,13 @@ def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], prec
     pairs = paired_features(cos.shape[-1], attributes.get("pairing", "half"))
     first, second = (x[..., features] for features in pairs)
     value = x.copy()
-    error, largest = np.zeros((*_runs(precision), *x.shape)), np.zeros(x.shape)
+    # An axis for the runs that a precision stands for, where it stands for several.
+    error, largest = np.zeros((*np.shape(precision.output), *x.shape)), np.zeros(x.shape)
     for features, products in zip(pairs, ((cos * first, -sin * second), (sin * first, cos * second)), strict=True):
         turned = _sum_of_products(*products, precision)
         value[..., features], error[..., features] = turned.value, turned.error
         largest[..., features] = np.fmax(*map(np.abs, products))
     return RotationBound(Estimate(value, error), largest, precision)
-
-
-def _runs(precision: Precision) -> tuple[int, ...]:
-    """Return the axis for the runs that a precision stands for; none where it stands for one."""
-    return np.shape(precision.output)
 
 
 def _sum_of_products(left: NDArray[Any], right: NDArray[Any], precision: Precision) -> Estimate:

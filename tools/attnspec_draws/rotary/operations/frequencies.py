@@ -1,7 +1,9 @@
 """Case generator of rotary frequencies: every scaling, with all that it uses and with what it does not."""
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attnspec_draws.generators.drawn import Drawn
@@ -23,23 +25,9 @@ _SCALINGS = {
 }
 """Scalings for longer texts, with weights; none is not stated."""
 
-_NEEDED: Mapping[str | None, tuple[str, ...]] = {
-    "linear": ("factor",),
-    "dynamic": ("factor", "original_length"),
-    "llama3": ("factor", "original_length", "low_frequency_factor", "high_frequency_factor"),
-    "longrope": ("factor", "original_length", "short_factors", "long_factors"),
-    "yarn": ("factor", "original_length"),
-}
-_USED: Mapping[str | None, tuple[str, ...]] = {
-    "dynamic": ("sequence_length",),
-    "longrope": ("sequence_length", "attention_factor"),
-    "proportional": ("factor", "proportion"),
-    "yarn": (
-        *("beta_fast", "beta_slow", "truncate"),
-        *("magnitude_scaling", "magnitude_scaling_all_dimensions", "attention_factor"),
-    ),
-}
-"""Scaling to the parameters that it cannot do without, and to those that it hears beside them."""
+_TABLE: Mapping[str, Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+_NEEDED, _USED, _OTHERS = _TABLE["needed"], _TABLE["used"], _TABLE["others"]
+"""Scaling to the parameters that it cannot do without, and to those that it hears; values of those that it does not."""
 
 _THETAS = {None: 4, 500000.0: 4, 1000000.0: 2, 100.0: 2, 8.0: 1, 10000.0: 1}
 _FACTORS = {4.0: 4, 8.0: 3, 2.0: 3, 1.5: 2, 32.0: 2, 1.0: 1}
@@ -58,19 +46,7 @@ _ATTENTION_FACTORS = {None: 8, 1.25: 1, 0.5: 1, 0.0: 1}
 """Values of the parameters, with weights; none is not stated."""
 
 _UNUSED = 25
-_OTHERS = {
-    "factor": 2.5,
-    "original_length": 16,
-    "sequence_length": 64,
-    "attention_factor": 1.5,
-    "low_frequency_factor": 1.0,
-    "high_frequency_factor": 4.0,
-    "proportion": 0.5,
-    "beta_fast": 4.0,
-    "truncate": False,
-    "magnitude_scaling": 2.0,
-}
-"""Of a hundred draws, how many state a parameter that the scaling does not use, and which values these have."""
+"""Of a hundred draws, how many state a parameter that the scaling does not use."""
 
 _NEAR = 1 / 64
 """How near an end of the range of yarn may come to a whole number: on which side of it rounding falls is chance."""
