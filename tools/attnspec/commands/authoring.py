@@ -8,6 +8,8 @@ import click
 
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
+from attnspec.base.files import GOLDEN_FOLDER
+from attnspec.cases.reading import RELEASED
 from attnspec.cases.selecting import check_profile
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import write_file
@@ -76,8 +78,6 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     without a tombstone in retired.json.
     """
     releases = authoring("releases", wanted_by="attnspec release")
-    from attnspec.base.files import GOLDEN_FOLDER
-    from attnspec.cases.reading import RELEASED
     from attnspec.cases.releases import broken_promises
 
     folder = golden or GOLDEN_FOLDER

@@ -25,8 +25,10 @@ _SCALINGS = {
 }
 """Scalings for longer texts, with weights; none is not stated."""
 
-_TABLE: Mapping[str, Mapping[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
-_NEEDED, _USED, _OTHERS = _TABLE["needed"], _TABLE["used"], _TABLE["others"]
+_TABLE: Any = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+_NEEDED: Mapping[str | None, Sequence[str]] = _TABLE["needed"]
+_USED: Mapping[str | None, Sequence[str]] = _TABLE["used"]
+_OTHERS: Mapping[str, float] = _TABLE["others"]
 """Scaling to the parameters that it cannot do without, and to those that it hears; values of those that it does not."""
 
 _THETAS = {None: 4, 500000.0: 4, 1000000.0: 2, 100.0: 2, 8.0: 1, 10000.0: 1}
