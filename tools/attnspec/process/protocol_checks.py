@@ -252,10 +252,6 @@ def _with_inputs(talk: _Talk, change: Callable[[NDArray[Any]], NDArray[Any]]) ->
     talk.ask(request._replace(inputs={name: change(array) for name, array in request.inputs.items()}))
 
 
-def _without_elements(array: NDArray[Any]) -> NDArray[Any]:
-    return array[:0] if array.ndim else array.reshape(1)[:0]
-
-
 def _not_finite(array: NDArray[Any]) -> NDArray[Any]:
     words = np.array([np.inf, -np.inf, np.nan])
     return np.resize(words, array.shape).astype(array.dtype) if is_float(array.dtype) else array
@@ -285,7 +281,7 @@ _PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], object]] = {
         talk, f"in a line of {len(_LARGE_FIELD)} bytes", hint=_LARGE_FIELD
     ),
     "answers an operation that it does not know": _answers_an_unknown_operation,
-    "reads tensors without elements": lambda talk: _with_inputs(talk, _without_elements),
+    "reads tensors without elements": lambda talk: _with_inputs(talk, lambda array: np.atleast_1d(array)[:0]),
     "reads tensors without axes": lambda talk: _with_inputs(talk, lambda array: np.ones((), array.dtype)),
     "reads infinities and not-a-numbers": lambda talk: _with_inputs(talk, _not_finite),
     "ends at stop": lambda talk: _ends(talk, says_so=True),

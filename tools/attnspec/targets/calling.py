@@ -202,14 +202,7 @@ def _kind(value: object) -> str:
 
 
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-OUR_PACKAGES = (
-    "attnspec",
-    "attnspec_adapters",
-    "attnspec_draws",
-    "attnspec_mistakes",
-    "attnspec_probes",
-    "attnspec_reference",
-)
+OUR_PACKAGES = ("attnspec", *(f"attnspec_{part}" for part in ("adapters", "draws", "mistakes", "probes", "reference")))
 """What is installed with attnspec, and so is no code of a user's."""
 
 

@@ -9,20 +9,11 @@ from typing import Any
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.refusing import Misfit
-from attnspec_draws.generators.words import Words, whole_numbers
+from attnspec_draws.generators.words import Words, weights, whole_numbers
 
 _SHORT = 12
 
-_SCALINGS = {
-    None: 2,
-    "none": 1,
-    "linear": 3,
-    "dynamic": 4,
-    "llama3": 5,
-    "longrope": 4,
-    "proportional": 3,
-    "yarn": 8,
-}
+_SCALINGS = {None: 2, **weights("scaling")}
 """Scalings for longer texts, with weights; none is not stated."""
 
 _TABLE: Any = json.loads(Path(__file__).with_suffix(".json").read_bytes())
@@ -79,7 +70,7 @@ def draw_frequencies(words: Words, limits: Limits) -> Drawn:
     )
 
 
-def _refused_without(scaling: str | None) -> tuple[str, ...]:
+def _refused_without(scaling: str | None) -> Sequence[str]:
     """Return what it is refused to leave away; models of longrope derive the factor from their longest text."""
     needed = _NEEDED.get(scaling, ())
     return tuple(name for name in needed if name != "factor") if scaling == "longrope" else needed
