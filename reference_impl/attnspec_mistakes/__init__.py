@@ -10,8 +10,6 @@ Examples
 'softmax.first_axis_always'
 """
 
-from __future__ import annotations
-
 from attnspec_mistakes import attention, rotary
 from attnspec_mistakes.mistake import Mistake
 

@@ -5,21 +5,17 @@ unknown mistake fails say which known ones it resembles. The file is written by
 ``attnspec mistakes --matrix --write-noticed``.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import b85decode, b85encode
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.mistake import Mistake
 
 FORMAT = 3
 

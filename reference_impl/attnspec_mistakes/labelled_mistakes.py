@@ -5,17 +5,13 @@ what these fail, though nobody put their mistakes into the catalogue. The file i
 ``attnspec mistakes --judged FOLDER``, which names each folder of them.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attnspec_mistakes.kill_matrix import named_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FORMAT = 2
 
@@ -26,16 +22,9 @@ KEPT_IN = "float64"
 
 
 class Judged(NamedTuple):
-    """A wrong implementation.
+    """Wrong implementation of a stranger's: `id` is folder and name of its file, `cases` are those that notice it.
 
-    Attributes
-    ----------
-    id
-        Folder and name of its file.
-    clauses
-        The clauses that it breaks; two judges list up to three each, and either may be right.
-    cases
-        Ids of the cases that notice it.
+    `clauses` are broken by it; two judges list up to three each, and either may be right.
     """
 
     id: str
@@ -45,13 +34,7 @@ class Judged(NamedTuple):
 
 @cache
 def judged_implementations(operation: str) -> tuple[Judged, ...]:
-    """Return the wrong implementations of an operation that a case notices.
-
-    Parameters
-    ----------
-    operation
-        Name of an operation.
-    """
+    """Return the wrong implementations of an operation, by its name, that a case notices."""
     found: Mapping[str, Any] | None = _document()["operations"].get(operation)
     if found is None:
         return ()

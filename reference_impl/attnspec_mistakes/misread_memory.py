@@ -4,21 +4,15 @@ What they compute is right as long as every array is ordinary, every call the fi
 again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import by_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.patches import Computation, Outputs
-    from attnspec_reference.precision import Array
+from attnspec_mistakes.patches import Computation, Outputs, by_name
+from attnspec_reference.precision import Array
 
 _ABSENT = object()
 """Stands for an argument that was not given; None may be a value of its own."""

@@ -4,19 +4,14 @@ Functions are Python, texts are data. A module of mistakes has a table ``FUNCTIO
 beside it lies a JSON file of the module's name with the texts of the same ids in the same order.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
-
-    from attnspec_mistakes.patches import Computation
+from attnspec_mistakes.patches import Computation
 
 _OPERATIONS = {
     "merge": "merge_states",

@@ -5,21 +5,15 @@ reference with one step replaced, one argument changed, or one argument not hear
 differ from the reference and are right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attnspec_reference.precision import result_dtype, round_to, widen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, result_dtype, round_to, widen
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")

@@ -6,18 +6,15 @@ stood; keys that none of them may attend are left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attnspec_reference.attention.scaled_dot_product_attention import Attention
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention as whole
 from attnspec_reference.precision import result_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from attnspec_reference.attention.scaled_dot_product_attention import Attention
 
 __all__ = ["scaled_dot_product_attention"]
 

@@ -7,20 +7,18 @@ stops growing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-Array: TypeAlias = "NDArray[Any]"
+Array: TypeAlias = NDArray[Any]
 """An array of any float dtype, bfloat16 included."""
 
-Booleans: TypeAlias = "NDArray[np.bool_]"
+Booleans: TypeAlias = NDArray[np.bool_]
 """An array of truth values."""
 
-Integers: TypeAlias = "NDArray[np.int64]"
+Integers: TypeAlias = NDArray[np.int64]
 """An array of lengths or positions."""
 
 quietly = np.errstate(all="ignore")

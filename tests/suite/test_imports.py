@@ -181,12 +181,16 @@ def room_of(path: Path) -> tuple[int, str]:
 
 
 def named_files(path: Path) -> tuple[Path, ...]:
-    """Return the files that a file names in a string, as ``package.module`` or with ``:attribute``."""
+    """Return the files that a file names in a string, as ``package.module`` or with ``:attribute``, and its tables."""
     texts = [
         node.value.partition(":")[0]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("attnspec")
     ]
+    for table in path.parent.glob("*.json"):
+        of_module = table.with_suffix(".py")
+        if path == (of_module if of_module.is_file() else path.with_name("__init__.py")):
+            texts += re.findall(r'"(attnspec[\w.]*)', table.read_text(encoding="utf-8"))
     return tuple(file for text in texts if re.fullmatch(r"\w+(\.\w+)+", text) and (file := file_of(text)) is not None)
 
 

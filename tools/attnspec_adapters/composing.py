@@ -1,23 +1,18 @@
 """Adapters of libraries, composed of what each states: its operations with their arguments, dtypes, conventions."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract import OPERATIONS
 from attnspec.contract.operation import REQUIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
 _PROJECTIONS = ("query", "key", "value", "output")
 

@@ -29,24 +29,19 @@ the dtype of the inputs. 64-bit numbers are enabled for the calls alone. The con
 with JAX 0.10 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import biases_of, composed, matrices_of, refuse_scale, taking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import SimpleNamespace
-
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

@@ -37,24 +37,19 @@ that this adapter declares `accumulation`. 64-bit numbers are enabled for the ca
 running JAX 0.10 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
 from attnspec.tensors.of_jax import gradients
 from attnspec_adapters.composing import composed, taking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from types import SimpleNamespace
-
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

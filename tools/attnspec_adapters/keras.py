@@ -32,25 +32,20 @@ Keras excludes in three ways: a number of -2.4e38 (-45850 in float16) that is ad
 running Keras 3.15 with PyTorch 2.13 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError, Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import biases_of, composed, matrices_of, refuse_scale, taking
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import SimpleNamespace
-
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

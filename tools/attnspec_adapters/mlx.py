@@ -24,19 +24,15 @@ makes a Boolean mask a float one. float64 is computed in part in float32. ``mx.s
 ``precise=True``. The conventions were found by running MLX 0.32 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

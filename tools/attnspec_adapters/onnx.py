@@ -31,7 +31,9 @@ by running ONNX 1.23, and the tests run it again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.dtypes import FLOAT_DTYPES
@@ -40,9 +42,6 @@ from attnspec_adapters.composing import composed, taking
 from attnspec_adapters.onnx_models import rotary_by, run_attention, softmax_by
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import SimpleNamespace
-
     from numpy.typing import NDArray
 
 __all__ = ["adapter"]

@@ -4,25 +4,20 @@ Each model of ``Attention`` has the oldest version of it that has what the case 
 25 where there is a window. Shapes are left open, so that one model serves every case with the same arguments.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import softmax_along, taking
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from types import SimpleNamespace
-
-    from numpy.typing import NDArray
-
-    Run = Callable[[bytes, Mapping[str, NDArray[Any]]], Sequence[NDArray[Any]]]
+Run = Callable[[bytes, Mapping[str, NDArray[Any]]], Sequence[NDArray[Any]]]
 
 _IR_VERSION = 10
 """The oldest version of the format that both libraries read for these operators."""

@@ -25,21 +25,17 @@ fast at it. It computes everything in float32 then, float64 too. The conventions
 on a CPU, and the tests run it again.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST, numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed, softmax_along
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

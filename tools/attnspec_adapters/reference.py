@@ -1,7 +1,5 @@
 """The built-in adapter `reference`: attnspec's own reference, tested like any other software."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import attnspec_reference

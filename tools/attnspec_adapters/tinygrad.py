@@ -25,25 +25,19 @@ The device PYTHON interprets what tinygrad would compile, and takes seconds for 
 were found by running tinygrad 0.14 on it, and the tests run it again.
 """
 
-from __future__ import annotations
-
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed, softmax_along
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
 
 __all__ = ["adapter"]
 

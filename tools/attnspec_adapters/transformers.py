@@ -51,14 +51,14 @@ PyTorch's: see the adapter `torch`. The conventions were found by running Transf
 and the tests run it again.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
@@ -66,12 +66,7 @@ from attnspec.tensors.libraries import import_library
 from attnspec_adapters import transformers_rotary as rotary
 from attnspec_adapters.composing import composed, taking
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    MaskFunction = Callable[[Any, Any, Any, Any], Any]
+MaskFunction = Callable[[Any, Any, Any, Any], Any]
 
 transformers = import_library("transformers", adapter="transformers")
 torch = import_library("torch", adapter="transformers")

@@ -15,20 +15,15 @@ Frequencies and phases are computed in float32 whatever the dtype. The rotation 
 and is graded unfused. The conventions were found by running Transformers 5.23, and the tests run it again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.tensors.libraries import import_library
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 __all__ = ["CONVENTIONS", "apply_rotary", "modeling_of", "rotary_frequencies", "rotary_tables"]
 

@@ -1,11 +1,11 @@
 """Drawing: from a recipe to a case with its answers."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.cases import Case, ChangedArgument, attributes_in
@@ -16,22 +16,13 @@ from attnspec.contract.conventions import CHOICES, can_be_missing, settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed
 from attnspec.grading.expectation import reference_outputs, reference_refusal
-from attnspec_draws.generators.drawn import CHANGED, argument_to_change, other_value
+from attnspec_draws.generators.drawn import CHANGED, Drawn, argument_to_change, other_value
 from attnspec_draws.generators.memory import ONE_ARRAY
-from attnspec_draws.generators.random_cases import case_generator_of, random_cases_of
+from attnspec_draws.generators.random_cases import CaseGenerator, case_generator_of, random_cases_of
 from attnspec_draws.generators.refusing import REFUSED, TWICE, malformed, of_another_value
 from attnspec_draws.generators.special_numbers import BEYOND_FLOAT16, beyond_float16
 from attnspec_draws.generators.words import Words
-from attnspec_draws.seed_text import recipe_from_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.random_cases import CaseGenerator
-    from attnspec_draws.seed_text import Recipe
+from attnspec_draws.seed_text import Recipe, recipe_from_text
 
 PROFILE = "draws"
 _SOURCE = {"section": "drawn as spec/draws.md says"}

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES
+from attnspec.contract.conventions import CHOICES, Choices
 from attnspec_draws.drawing import case_of, drawable, drawn_of
 from attnspec_draws.seed_text import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from attnspec.cases import Case
-    from attnspec.contract.conventions import Choices
     from attnspec.targets import Declaration
     from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.generators.limits import Limits

@@ -1,18 +1,12 @@
 """Shrinking: the fewest features and the shortest axes with which a draw still fails."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
+from attnspec.cases import Case
 from attnspec_draws.drawing import case_of, drawn_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from attnspec.cases import Case
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.seed_text import Recipe
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.seed_text import Recipe
 
 MOST = 400
 """How many smaller draws are tried at most: a small case is found after some fifty."""

@@ -1,9 +1,6 @@
 """What goes wrong in attention, in the order of the operations in the specification; around all of them at last."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from attnspec_mistakes.attention import attention_layers, layers_in_memory, merged_states
 from attnspec_mistakes.attention.backward import (
@@ -27,10 +24,7 @@ from attnspec_mistakes.attention.forward import (
     quantized_tensors,
 )
 from attnspec_mistakes.attention.forward.attention_patches import of_products
-from attnspec_mistakes.mistake import mistakes_in
-
-if TYPE_CHECKING:
-    from attnspec_mistakes.mistake import Mistake
+from attnspec_mistakes.mistake import Mistake, mistakes_in
 
 __all__ = ["MISTAKES"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from attnspec_mistakes.attention.forward.building_blocks import (
     unshifted,
 )
 from attnspec_mistakes.attention.forward.forward_scores import inverse_root, transposed_scores
-from attnspec_mistakes.mistake import Made
+from attnspec_mistakes.mistake import Made, Making
 from attnspec_mistakes.patches import (
+    Computation,
+    Outputs,
     altered,
     defaulting,
     exchanging,
@@ -42,13 +45,7 @@ from attnspec_reference.attention.scaled_dot_product_attention import Attention,
 from attnspec_reference.attention.single_head_attention import single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation, Outputs
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array
 
 
 def scaled_by_default(formula: Callable[[float], float], argument: str, axis: int) -> Computation:

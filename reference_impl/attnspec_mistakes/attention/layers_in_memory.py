@@ -1,8 +1,7 @@
 """What goes wrong around the numbers of every other operation than scaled dot-product attention."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from attnspec_mistakes.misread_memory import (
     remembering,
     tokens_close_together,
 )
-from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import altered, named_output
+from attnspec_mistakes.mistake import Made, Making
+from attnspec_mistakes.patches import Outputs, altered, named_output
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.context_vector import context_vector
@@ -23,13 +22,7 @@ from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.single_head_attention import single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Outputs
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array
 
 WEIGHT_MATRICES = ("w_query", "w_key", "w_value", "w_output")
 

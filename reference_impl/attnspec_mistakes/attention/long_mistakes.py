@@ -7,18 +7,14 @@ are right. Each is computed in tiles, for as many queries as are requested.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.mistake import mistakes_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making, Mistake
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_mistakes.mistake import Making, Mistake, mistakes_in
+from attnspec_reference.precision import Array, Booleans, Integers
 
 _ROWS = 256
 """Queries of a head that are computed together."""
@@ -272,11 +268,6 @@ def averaged(states: list[State]) -> State:
     )
 
 
-def first_sixty_four(states: list[State]) -> State:
-    """Merge the first 64 parts alone."""
-    return by_weight(states[:64])
-
-
 def in_16_bits(numbers: Integers) -> Integers:
     """Keep positions in 16 bits without a sign."""
     return numbers.astype(np.uint16).astype(np.int64)
@@ -303,7 +294,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.long_distances_in_float16": Tiles(distance=in_half),
     "sdpa.long_sums_in_float16": Tiles(summed=in_half),
     "sdpa.long_parts_not_weighed": Tiles(tile=64, parts=80, merged=averaged),
-    "sdpa.long_parts_beyond_64_lost": Tiles(tile=64, parts=80, merged=first_sixty_four),
+    "sdpa.long_parts_beyond_64_lost": Tiles(tile=64, parts=80, merged=lambda states: by_weight(states[:64])),
     "sdpa.long_window_from_tile": Tiles(from_window=lambda first: first // 128 * 128),
     "sdpa.long_window_from_next_tile": Tiles(from_window=lambda first: -(-first // 128) * 128),
     "sdpa.long_block_index_in_8_bits": Tiles(tile=2048, read=lambda keys: keys // 16 % 256 * 16 + keys % 16),

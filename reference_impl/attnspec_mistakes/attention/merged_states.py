@@ -1,9 +1,8 @@
 """What goes wrong where states of attention are merged: rows, weights, logarithms; parts without keys, memory."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,9 @@ from attnspec_mistakes.misread_memory import (
     tokens_close_together,
     without_gaps,
 )
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import (
+    Computation,
     altered,
     cut_to_bfloat16,
     exchanging,
@@ -30,14 +31,7 @@ from attnspec_reference.attention.merge_states import (
     take_part,
     weigh_part,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Booleans
-
+from attnspec_reference.precision import Array, Booleans
 
 BLOCK_OF_FEATURES, BLOCK_OF_QUERIES = 32, 16
 GAP = 12.0

@@ -1,14 +1,7 @@
 """What goes wrong in rotary positions: their frequencies, the tables, the rotation; around all of them at last."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from attnspec_mistakes.mistake import mistakes_in
+from attnspec_mistakes.mistake import Mistake, mistakes_in
 from attnspec_mistakes.rotary import rotary_rotations, rotary_scalings
-
-if TYPE_CHECKING:
-    from attnspec_mistakes.mistake import Mistake
 
 __all__ = ["MISTAKES"]
 

@@ -1,13 +1,14 @@
 """What goes wrong in the rotation, in its tables, in memory, and in arguments that are to be refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import (
+    Computation,
     altered,
     cut_to_bfloat16,
     ignoring,
@@ -17,18 +18,11 @@ from attnspec_mistakes.patches import (
     replacing,
     through_float16,
 )
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen
+from attnspec_reference.precision import Array, Integers, quietly, result_dtype, round_to, widen
 from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back, rotate
 from attnspec_reference.rotary.frequency_scalings import NEEDED, stretch_base
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, multiply, phases_of, rotary_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Integers
 
 
 def at(moved: Callable[[Integers], Integers]) -> Computation:

@@ -1,13 +1,14 @@
 """What goes wrong in rotary frequencies: their ladder, scalings of it, YaRN."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, defaulting, ignoring, on_calls, patch
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import Computation, altered, defaulting, ignoring, on_calls, patch
+from attnspec_reference.precision import Array
 from attnspec_reference.rotary.frequency_scalings import (
     blending_range,
     divide,
@@ -19,13 +20,6 @@ from attnspec_reference.rotary.frequency_scalings import (
     yarn_attention_factor,
 )
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, powers_of, rotary_frequencies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array
 
 
 def frequencies_with(**steps: object) -> Callable[..., RotaryFrequencies]:

@@ -7,18 +7,13 @@ position i plus an offset. Part of scaled dot-product attention, whose page is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attnspec_reference.precision import result_dtype, widen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers, result_dtype, widen
 
 Shape = tuple[int, ...]
 

@@ -6,12 +6,9 @@ position and before it. The specification page is ``spec/operations/attention/ca
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 
 def causal_mask(

@@ -6,14 +6,10 @@ The inverse of splitting: the heads of each token are laid side by side again. T
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array
 
 
 def combine_heads(x: ArrayLike) -> Array:

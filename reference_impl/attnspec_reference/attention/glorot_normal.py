@@ -8,12 +8,10 @@ backwards. It is also called Xavier initialisation. The specification page is
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array
 
 
 def glorot_normal(*, fan_in: int, fan_out: int, seed: int) -> Array:

@@ -6,16 +6,12 @@ Each part is the output of some keys, and the logarithm of its softmax denominat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, quietly, result_dtype, round_to, widen
 
 Shape = tuple[int, ...]
 

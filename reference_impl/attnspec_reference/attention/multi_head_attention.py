@@ -6,20 +6,16 @@ mixes the heads. The specification page is ``spec/operations/attention/multi_hea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.phases import applied_scale, project
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.split_heads import split_heads
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen, widen_if_given
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, quietly, result_dtype, round_to, widen, widen_if_given
 
 
 class MultiHeadAttention(NamedTuple):

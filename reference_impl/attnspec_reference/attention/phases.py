@@ -6,14 +6,11 @@ Each function is one step of a specification page, or the arithmetic in it; seve
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec_reference.attention.attention_logits import answered_queries
-
-if TYPE_CHECKING:
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 
 def project(x: Array, weight: Array, bias: Array | None = None) -> Array:

@@ -6,9 +6,11 @@ into the query's result. The specification page is ``spec/operations/attention/s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_reference.attention.attention_inputs import (
     check_alignment,
@@ -50,14 +52,7 @@ from attnspec_reference.attention.phases import (
     sum_over_keys,
     weigh_values,
 )
-from attnspec_reference.precision import quietly, round_to, widen, widen_if_given
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, quietly, round_to, widen, widen_if_given
 
 
 class Attention(NamedTuple):

@@ -6,22 +6,17 @@ and the dot products. The specification page is ``spec/operations/attention/scal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_reference.attention.attention_inputs import check_inputs
 from attnspec_reference.attention.attention_logits import answered_queries, is_boolean, lengths_or_all, repeat_heads
 from attnspec_reference.attention.phases import applied_scale, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen, widen_if_given
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans, quietly, result_dtype, round_to, widen, widen_if_given
 
 
 class AttentionGradients(NamedTuple):

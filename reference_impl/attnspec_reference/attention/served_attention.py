@@ -7,20 +7,15 @@ whose page is ``spec/operations/attention/scaled_dot_product_attention.md``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
-from attnspec_reference.precision import result_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array, Integers
+from attnspec_reference.precision import Array, Integers, result_dtype
 
 
 class ServedAttention(NamedTuple):

@@ -6,18 +6,14 @@ specification page is ``spec/operations/attention/single_head_attention.md``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_reference.attention.phases import applied_scale, project, scale_scores, score_every_key, weigh_values
 from attnspec_reference.attention.softmax import softmax
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, quietly, result_dtype, round_to, widen
 
 
 class SingleHeadAttention(NamedTuple):

@@ -6,14 +6,10 @@ tokens. The specification page is ``spec/operations/attention/split_heads.md``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array
 
 
 def split_heads(x: ArrayLike, *, num_heads: int) -> Array:

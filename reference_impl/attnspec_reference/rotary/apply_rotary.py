@@ -6,16 +6,10 @@ they stand. The specification page is ``spec/operations/rotary/apply_rotary.md``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, quietly, result_dtype, round_to, widen
 
 Shape = tuple[int, ...]
 

@@ -7,17 +7,13 @@ function is one formula. Part of rotary frequencies, whose page is ``spec/operat
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array
-
+from attnspec_reference.precision import Array
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "none": (),

@@ -7,11 +7,12 @@ model read longer texts than it was trained on is called their scaling. The spec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from attnspec_reference.precision import quietly
+from attnspec_reference.precision import Array, quietly
 from attnspec_reference.rotary.frequency_scalings import (
     blend,
     blending_range,
@@ -28,11 +29,6 @@ from attnspec_reference.rotary.frequency_scalings import (
     stretch_base,
     yarn_attention_factor,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec_reference.precision import Array
 
 
 class RotaryFrequencies(NamedTuple):

@@ -6,16 +6,12 @@ A pair of frequency f has turned by p times f when the text has come to position
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attnspec_reference.precision import quietly, result_dtype, round_to, widen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from attnspec_reference.precision import Array, Integers
+from attnspec_reference.precision import Array, Integers, quietly, result_dtype, round_to, widen
 
 
 class RotaryTables(NamedTuple):

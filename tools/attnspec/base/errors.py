@@ -4,12 +4,7 @@ Every message quotes the offending input and says what to do; the command line p
 A fault of the implementation is no exception but a verdict.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 
 class AttnspecError(Exception):

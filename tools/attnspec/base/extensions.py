@@ -4,13 +4,11 @@ The validator imports none of them before it is needed. A library of somebody el
 its own package (``spec/guides/adapters.md``).
 """
 
-from __future__ import annotations
-
+import json
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 
 class Command(NamedTuple):
@@ -20,15 +18,9 @@ class Command(NamedTuple):
     line: str
 
 
-COMMANDS: Mapping[str, Command] = {
-    "campaign": Command(
-        "attnspec_draws.commands.campaign:campaign", "Draw cases for TARGET, and say what fails, made small."
-    ),
-    "judge": Command(
-        "attnspec_draws.commands.judge:judge_candidates",
-        "Judge each TARGET by draws that nobody has seen, at the shapes of its user and beside them.",
-    ),
-}
+_TABLE: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+
+COMMANDS = {name: Command(**facts) for name, facts in _TABLE["commands"].items()}
 """Name of a command to it."""
 
 RANDOM_CASES: Mapping[str, str] = {"draw:": "attnspec_draws.drawing:case_of_text"}
@@ -37,25 +29,7 @@ RANDOM_CASES: Mapping[str, str] = {"draw:": "attnspec_draws.drawing:case_of_text
 MEASURED = "attnspec_probes.measuring:measured"
 """The function that calls a wrong implementation again, to measure the computation that it makes."""
 
-THIRD_PARTY: Mapping[str, str] = {
-    "jax": "attnspec_adapters.jax:adapter",
-    "flax": "attnspec_adapters.flax:adapter",
-    "keras": "attnspec_adapters.keras:adapter",
-    "torch": "attnspec_adapters.torch:Torch",
-    "torch-math": "attnspec_adapters.torch:TorchMath",
-    "torch-flash": "attnspec_adapters.torch:TorchFlash",
-    "torch-flex": "attnspec_adapters.torch:TorchFlex",
-    "torch-mha": "attnspec_adapters.torch:TorchMultihead",
-    "torch-mha-fast": "attnspec_adapters.torch:TorchMultiheadFast",
-    "onnxruntime": "attnspec_adapters.onnxruntime:adapter",
-    "onnx": "attnspec_adapters.onnx:adapter",
-    "transformers": "attnspec_adapters.transformers:adapter",
-    "transformers-eager": "attnspec_adapters.transformers:eager",
-    "mlx": "attnspec_adapters.mlx:adapter",
-    "openvino": "attnspec_adapters.openvino:adapter",
-    "paddle": "attnspec_adapters.paddle:adapter",
-    "tinygrad": "attnspec_adapters.tinygrad:adapter",
-}
+THIRD_PARTY: Mapping[str, str] = _TABLE["adapters"]
 """Built-in adapter to its ``module:attribute``, each of which needs a library; run in this order, the slowest first."""
 
 BUILT_IN: Mapping[str, str] = {"reference": "attnspec_adapters.reference:adapter", **THIRD_PARTY}

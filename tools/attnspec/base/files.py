@@ -1,7 +1,5 @@
 """Files: where golden files, schemas and spec pages lie, in the wheel or in a checkout; and writing one in one step."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

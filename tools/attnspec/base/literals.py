@@ -1,13 +1,9 @@
 """Arrays as the shortest NumPy expressions that give them back exactly."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 def array_literal(array: NDArray[Any]) -> str:

@@ -4,8 +4,6 @@ Names and messages of the software under test may hold terminal codes, null byte
 writing, halves of surrogate pairs, or a whole book. A report passes them through here, then escapes its own markup.
 """
 
-from __future__ import annotations
-
 import re
 
 LONGEST = 600

@@ -6,20 +6,13 @@ independent, and constants leave about five standard deviations for a strictly s
 See ``spec/decisions/0006-tolerance.md``.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.bounds.tolerance import Estimate, Interval
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
-
+from attnspec.bounds.tolerance import Estimate, Interval, Precision
 
 INNER = 2
 """How often the errors of inner phases count.

@@ -6,18 +6,15 @@ roundoffs of the dtype and the case's own values. Each family has its own, made 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, LARGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 Known = TypeVar("Known")
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases.tensor_json import Inputs, generated_of, shapes_of, tensor_from_json
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from attnspec.cases.generator import Generated
 
 FORMAT = 1

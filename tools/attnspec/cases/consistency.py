@@ -1,14 +1,10 @@
 """Contradictions in a case file that no schema sees: its parts must fit each other and the table of operations."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from attnspec.contract import OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 class _Stored(NamedTuple):

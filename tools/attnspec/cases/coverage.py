@@ -7,20 +7,18 @@ every attribute, every axis, and the class of its numbers. The recipes that made
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import rounded_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
 
     Level = tuple[str, str]

@@ -4,21 +4,16 @@ The generator hashes a counter, so that any part can be drawn by itself, in any 
 known words, is in ``spec/generator.md``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import FixtureError
 from attnspec.contract.dtypes import numpy_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 BELL = "bell"
 

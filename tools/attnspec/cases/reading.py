@@ -8,24 +8,19 @@ that read back exactly, a list of plain values on one line. A wheel holds the ca
 compresses each file by itself, and three thousand small ones take half as much again. A checkout has the files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from attnspec.base.errors import FixtureError
 from attnspec.base.files import SCHEMA_FOLDER
 from attnspec.cases.case import FORMAT, Case, case_from_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
 
 SUFFIX = ".cases"
 """Suffix of the name of a bundle, behind that of its profile."""

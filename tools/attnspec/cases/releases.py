@@ -4,19 +4,15 @@ The meaning of a case is everything in it that can change a verdict, as one dige
 released cases, and retired ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from attnspec.cases import canonical_json, check_file, read_index
 from attnspec.cases.reading import RELEASED, RETIRED, file_content
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _MEANING = (
     "operation",

@@ -1,16 +1,15 @@
 """Selecting cases: golden ones by profile and pattern, random ones by the text that names each."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import FixtureError, UsageError, did_you_mean
 from attnspec.base.extensions import RANDOM_CASES, loaded
 from attnspec.base.files import GOLDEN_FOLDER
-from attnspec.cases.case import FORMAT
+from attnspec.cases.case import FORMAT, Case
 from attnspec.cases.reading import (
     SMOKE,
     canonical_json,
@@ -22,11 +21,6 @@ from attnspec.cases.reading import (
     suite_digest,
 )
 from attnspec.contract import ON_REQUEST
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from attnspec.cases.case import Case
 
 SMOKE_PROFILE = "smoke"
 

@@ -6,18 +6,15 @@ Written out, a tensor is ``{"dtype", "shape", "data"}`` with a nested list.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import INPUT_DTYPES, numpy_dtype, to_run_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec.cases.generator import Generated
 
 

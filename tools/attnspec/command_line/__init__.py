@@ -3,8 +3,6 @@
 Exit status: 0 nothing wrong, 1 something wrong, 2 could not be run, 130 interrupted, 143 ended by SIGTERM.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io
@@ -27,27 +25,7 @@ __all__ = ["main"]
 
 _LONGEST_ERROR = 4_000
 
-_OWN = {
-    "init": "attnspec.commands.init:init",
-    "validate": "attnspec.commands.validate:validate",
-    "gate": "attnspec.commands.gate:gate",
-    "debug": "attnspec.commands.debug:debug",
-    "export": "attnspec.commands.export:export_cases",
-    "grade": "attnspec.commands.export:grade_answers",
-    "report": "attnspec.commands.report_pages:report",
-    "list": "attnspec.commands.inspect:list_cases",
-    "show": "attnspec.commands.inspect:show",
-    "explain": "attnspec.commands.explain:explain",
-    "check": "attnspec.commands.inspect:check",
-    "completion": "attnspec.command_line.completing:completion",
-    "mistakes": "attnspec.commands.mistakes:mistakes",
-    "protocol": "attnspec.commands.protocol:protocol",
-    "regenerate": "attnspec.commands.authoring:regenerate",
-    "release": "attnspec.commands.authoring:release",
-}
-"""Name of a command to its ``package.module:attribute``."""
-
-_COMMANDS = {**{name: Command(_OWN[name], line) for name, line in table()["commands"].items()}, **COMMANDS}
+_COMMANDS = {**{name: Command(**facts) for name, facts in table()["commands"].items()}, **COMMANDS}
 
 
 def print_version(context: click.Context, _: click.Parameter, is_requested: bool) -> None:

@@ -7,6 +7,7 @@ that has the flag. ``...target`` stands for all options of a target of Python.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, wraps
 from math import isfinite
@@ -16,14 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.guarding import conclusion_elsewhere
+from attnspec.command_line.guarding import Guarding, conclusion_elsewhere
 from attnspec.command_line.terminal import stdout_for_a_document
 from attnspec.guard.guarded_process import way_of_this_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec.command_line.guarding import Guarding
     from attnspec.targets.target import Target
 
     Function = Callable[..., Any]
@@ -32,13 +30,14 @@ if TYPE_CHECKING:
 STDOUT = "-"
 """The report that is JSON on stdout."""
 
+_COMMANDS = Path(__file__).with_name("commands.json")
 _OF_TARGET = "...target"
 
 _LONGEST_TIMEOUT = 86_400
 """Seconds of a day."""
 
 
-class FiniteRange(click.FloatRange):
+class _FiniteRange(click.FloatRange):
     """A number within a range, which is neither infinite nor NaN: no such limit is ever kept."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -53,7 +52,7 @@ _TYPES: Mapping[str, Callable[..., click.ParamType[Any]]] = {
     "path": lambda: click.Path(path_type=Path),
     "integer": click.IntRange,
     "number": click.FloatRange,
-    "finite": FiniteRange,
+    "finite": _FiniteRange,
 }
 
 
@@ -76,17 +75,10 @@ class RunOptions:
     verbose: bool
 
 
-def options_of(command: str) -> Decorator:
-    """Add the arguments and options of a command to its function."""
-    has_target = _OF_TARGET in table()[command]
-    return lambda function: _with(_parameters(command), _with_target(function) if has_target else function)
-
-
-def target_options(*, but: tuple[str, ...] = (), **others: Decorator) -> Decorator:
-    """Add the options of a target but some, each by its name in the command; `others` replace those of their names."""
-    own = {flag.strip("-").replace("-", "_"): option for flag, option in _parameters("target").items()}
-    kept = {name: option for name, option in {**own, **others}.items() if name not in but}
-    return lambda function: _with(kept, _with_target(function))
+def options_of(command: str, path: Path = _COMMANDS) -> Decorator:
+    """Add the arguments and options of a command to its function, as the table in a file has them."""
+    facts = table(path)[command]
+    return lambda function: _with(_parameters(facts), _with_target(function) if _OF_TARGET in facts else function)
 
 
 def run_options(function: Function) -> Function:
@@ -147,17 +139,17 @@ def _check_jobs(options: RunOptions, *, fail_fast: bool) -> None:
 
 
 @cache
-def table() -> dict[str, dict[str, Any]]:
+def table(path: Path = _COMMANDS) -> dict[str, dict[str, Any]]:
     """Return the commands with their first sentences, what several share, and the options of each."""
-    return json.loads(Path(__file__).with_name("commands.json").read_bytes())
+    return json.loads(path.read_bytes())
 
 
-def _parameters(command: str) -> dict[str, Decorator]:
+def _parameters(facts: Mapping[str, Any]) -> dict[str, Decorator]:
     """Return the decorators that add the parameters of a command, by flag or name."""
     found: dict[str, Decorator] = {}
-    for flag, own in table()[command].items():
+    for flag, own in facts.items():
         if flag == _OF_TARGET:
-            of_target = _parameters("target")
+            of_target = _parameters(table()["target"])
             found |= {name: option for name, option in of_target.items() if name not in own.get("but", ())}
         else:
             found[flag] = _parameter(flag, {**table()["shared"].get(flag, {}), **own})
@@ -167,7 +159,7 @@ def _parameters(command: str) -> dict[str, Decorator]:
 def _parameter(flag: str, facts: dict[str, Any]) -> Decorator:
     names = [facts.pop(each) for each in ("short", "name") if each in facts]
     if "type" in facts:
-        interval = {each: facts.pop(each) for each in ("min", "max") if each in facts}
+        interval = {each: facts.pop(each) for each in ("min", "max", "min_open") if each in facts}
         facts["type"] = _TYPES[facts["type"]](**interval)
     if "{layouts}" in facts.get("help", ""):
         from attnspec.contract import LAYOUTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -9,8 +10,6 @@ import click
 from attnspec.base.extensions import loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from click.shell_completion import CompletionItem
 
 _VARIABLE = "_ATTNSPEC_COMPLETE"

@@ -1,7 +1,5 @@
 """``python -m attnspec.command_line.guarded JOURNAL WORD ...``: the command line, as it is started to be guarded."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

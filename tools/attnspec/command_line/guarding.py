@@ -1,15 +1,12 @@
 """Guarding of a command, as its function finds it in the context of click."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec.guard.guarded_process import Part, Way
-    from attnspec.guard.journal import Journal
+from attnspec.guard.ending import Watch
+from attnspec.guard.guarded_process import Part, Spawned, Way
+from attnspec.guard.journal import Journal
 
 _GUARDED = "attnspec.command_line.guarded"
 
@@ -33,9 +30,6 @@ class Guarding:
 
 def conclusion_elsewhere(guarding: Guarding) -> int | None:
     """Run the command in a process of its own; return its status, or None with `guarding.ended` after an accident."""
-    from attnspec.guard.ending import Watch
-    from attnspec.guard.guarded_process import Part, Spawned
-
     with Watch() as watch, Spawned(_GUARDED, guarding.words) as child:
         code = watch.wait_for(child)
         status = child.journal.conclusion

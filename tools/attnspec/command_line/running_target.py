@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from contextlib import chdir, closing, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, chdir, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,20 +13,17 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import AttnspecError, TargetError, Terminated
-from attnspec.command_line.command_options import STDOUT, check_target
-from attnspec.command_line.guarding import Ended
+from attnspec.command_line.command_options import STDOUT, RunOptions, check_target
+from attnspec.command_line.guarding import Ended, Guarding
 from attnspec.command_line.terminal import print_document, progress
+from attnspec.guard.ending import Watch, ending_by_exception, how_it_ended
+from attnspec.guard.guarded_process import Forked, Together
+from attnspec.guard.journal import Journal, Reported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-
     from rich.console import Console
 
     from attnspec.cases import Suite
-    from attnspec.command_line.command_options import RunOptions
-    from attnspec.command_line.guarding import Guarding
-    from attnspec.guard.journal import Journal, Reported
     from attnspec.guard.kept_journal import KeptJournal
     from attnspec.guard.task import Task
     from attnspec.reports.report import Report
@@ -162,9 +160,6 @@ class _Run:
 
     def report_of(self, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None) -> Report:
         """Return the report of the results in a journal."""
-        from attnspec.guard.ending import Watch
-        from attnspec.guard.guarded_process import Forked
-        from attnspec.guard.journal import Journal
         from attnspec.guard.recovered import results_of
         from attnspec.runner import Resolved, Share, offered_part
 
@@ -209,9 +204,6 @@ def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
 
 def _forked(run: _Run, console: Console) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
-    from attnspec.guard.ending import Watch
-    from attnspec.guard.guarded_process import Forked, Together
-    from attnspec.guard.journal import Journal
     from attnspec.runner import Share
 
     jobs = run.options.jobs
@@ -229,7 +221,6 @@ def _forked(run: _Run, console: Console) -> Ended:
 
 def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
     """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
-    from attnspec.guard.ending import ending_by_exception
     from attnspec.guard.task import measure, opened
     from attnspec.process.opening import GaveUpError
     from attnspec.runner import Kept, Share, beside_counterparts
@@ -278,7 +269,6 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
 
 def _recovered(run: _Run, ended: Ended) -> Report:
     """Return the report of the recovered results of guarded processes, however they ended."""
-    from attnspec.guard.ending import how_it_ended
     from attnspec.guard.recovered import as_one, with_crash
 
     reported = as_one([part.reported for part in ended.parts])

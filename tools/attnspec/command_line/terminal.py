@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stdout, suppress
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -13,9 +15,6 @@ import click
 from attnspec.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from pathlib import Path
-
     from rich.console import Console
 
 _STDERR = 2

@@ -4,16 +4,12 @@ The families bring the words of their conventions, operations, profiles and layo
 ``vocabulary.json``. A new kind of word is one entry of `_KINDS`.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attnspec.contract import CAPABILITIES, CONVENTIONS, LAYOUTS_IN_WORDS, OPERATIONS, PROFILES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 
 class Word(NamedTuple):

@@ -1,21 +1,19 @@
 """``attnspec regenerate`` and ``release``, commands of a checkout: no other module imports the authors' packages."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
+from attnspec.base.files import GOLDEN_FOLDER
+from attnspec.cases.reading import RELEASED
 from attnspec.cases.selecting import check_profile
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.contract import PROFILES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _AUTHORING = "attnspec_authoring"
 
@@ -80,8 +78,6 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     without a tombstone in retired.json.
     """
     releases = authoring("releases", wanted_by="attnspec release")
-    from attnspec.base.files import GOLDEN_FOLDER
-    from attnspec.cases.reading import RELEASED
     from attnspec.cases.releases import broken_promises
 
     folder = golden or GOLDEN_FOLDER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bdb
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,12 +14,10 @@ from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import options_of
 from attnspec.contract import OPERATIONS
-from attnspec.contract.dtypes import own_dtype
-from attnspec.contract.implementation import Wrapped
+from attnspec.contract.dtypes import ANY, own_dtype
+from attnspec.contract.implementation import Outputs, Raised, Wrapped
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from attnspec.cases import Case
     from attnspec.grading import Run, Verdict
     from attnspec.targets import Answer, Implementation, Request
@@ -42,8 +41,6 @@ def debug(
     Nothing guards the call. Ends with 0 when the answer is right, with 1 when it is wrong or not offered.
     """
     from attnspec.commands.explain import find_case
-    from attnspec.contract.dtypes import ANY
-    from attnspec.contract.implementation import Raised
     from attnspec.grading import NotGraded, grade
     from attnspec.process.opening import open_target
     from attnspec.runner import Resolved, planned_runs, request_of
@@ -89,7 +86,6 @@ def _show_traceback(error: BaseException, *, post_mortem: bool) -> None:
 
 def _say_outcome(run: Run, answer: Answer, verdict: Verdict, elements: int) -> int:
     """Print the verdict, the numbers, the likely mistake and the limits of a single call; return the exit status."""
-    from attnspec.contract.implementation import Outputs
     from attnspec.grading import RIGHT
     from attnspec.reports import wording
     from attnspec.reports.shown_elements import elements_text

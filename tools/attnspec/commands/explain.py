@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,9 +13,6 @@ from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import printing_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from attnspec.cases import Case
     from attnspec.specification import Clause, Erratum
     from attnspec_mistakes import Mistake

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,8 +13,6 @@ from attnspec.command_line.running_target import run_target, write_reports
 from attnspec.command_line.terminal import make_console, printing_verdict
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from attnspec.cases import Suite
 
 

@@ -1,18 +1,12 @@
 """``attnspec init [TARGET]``: the first adapter of a function, with guesses about it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import TargetError, UsageError
 from attnspec.command_line.command_options import options_of
-from attnspec.command_line.guarding import conclusion_elsewhere
-
-if TYPE_CHECKING:
-    from attnspec.command_line.guarding import Guarding
+from attnspec.command_line.guarding import Guarding, conclusion_elsewhere
 
 _FILE = "attention_adapter.py"
 

@@ -1,19 +1,13 @@
 """``attnspec list``, ``show`` and ``check``: looking at the suite itself."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from attnspec.base.errors import UsageError
 from attnspec.command_line.command_options import options_of
 from attnspec.commands.explain import find_case
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 
 _LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata", "conventions", "revision")
 """Facts of a case in JSON, beside its dtypes."""

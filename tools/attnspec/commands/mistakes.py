@@ -1,18 +1,19 @@
 """``attnspec mistakes``: the catalogue of mistakes, and the proof that the cases notice them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.cases import canonical_json, load_suite
+from attnspec.cases.reading import SMOKE
+from attnspec.cases.selecting import smoke_text
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.commands.authoring import authoring
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from attnspec.contract import OPERATIONS
+from attnspec.contract.dtypes import FLOAT_DTYPES
 
 
 @click.command()
@@ -50,7 +51,6 @@ def mistakes(
     if written:
         options = "--write-matrix, --html, --write-smoke and --write-noticed"
         raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
-    from attnspec.contract import OPERATIONS
     from attnspec_mistakes import CATALOGUE, mistakes_of
 
     if operation is not None and operation not in OPERATIONS:
@@ -72,10 +72,6 @@ def _run(
     *,
     caching: bool,
 ) -> int:
-    from attnspec.cases import canonical_json, load_suite
-    from attnspec.cases.reading import SMOKE
-    from attnspec.cases.selecting import smoke_text
-    from attnspec.contract.dtypes import FLOAT_DTYPES
     from attnspec.specification import clauses
     from attnspec_mistakes.kill_matrix import KEPT_IN, NOTICED
 
@@ -106,8 +102,6 @@ def _run(
 def _run_part(
     chosen: tuple[str, ...], cases: tuple[str, ...], golden: Path | None, processes: int | None, *, caching: bool
 ) -> int:
-    from attnspec.cases import load_suite
-
     proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
     suite = load_suite(golden, select=cases)
     only = proof.chosen_subjects(chosen, {case.operation for case in suite.cases.values()})
@@ -123,7 +117,6 @@ def _run_part(
 
 
 def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int | None) -> int:
-    from attnspec.cases import canonical_json
     from attnspec_mistakes.labelled_mistakes import JUDGED
 
     proof = authoring("proof", wanted_by="attnspec mistakes --judged")

@@ -1,17 +1,12 @@
 """``attnspec protocol``: protocol checks of a program, and its earlier answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import options_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()

@@ -1,18 +1,14 @@
 """``attnspec report``: several reports side by side, and the changes between two."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
 from attnspec.base.errors import ReportError, UsageError
 from attnspec.command_line.command_options import options_of
 from attnspec.command_line.terminal import make_console, write_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 _RUNS_SHOWN = 10
 

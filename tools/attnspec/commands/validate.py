@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,9 +17,6 @@ from attnspec.contract.dtypes import ANY
 from attnspec.grading import WRONG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from attnspec.cases import Suite
     from attnspec.reports.report import Report
 

@@ -4,18 +4,14 @@ The families say what there is, each in a file of its name beside this one (``at
 ``shared_conventions.json`` what is about arithmetic and callers; the prose is in ``spec/operations/``.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.contract.convention import Convention, Settles
 from attnspec.contract.operation import REQUIRED, Examples, Input, Operation, Output
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FAMILIES = ("attention", "rotary")
 """Every family, in the order of the spec."""

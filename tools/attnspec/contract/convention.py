@@ -1,7 +1,5 @@
 """Conventions: matters in which good libraries differ."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, auto
 

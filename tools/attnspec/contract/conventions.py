@@ -8,18 +8,14 @@ the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declarati
 an operation holds for its backward pass, too, unless that has its own.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attnspec.base.errors import UsageError, did_you_mean
 from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import FLOAT_DTYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
 
 CHOICES: Mapping[str, tuple[str, ...]] = {name: convention.choices for name, convention in CONVENTIONS.items()}
 """Convention to its choices; the first one is normative."""

@@ -1,14 +1,10 @@
 """The float dtypes in which implementations are graded, and those that an input may have whatever the run."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 FLOAT_DTYPES = ("float64", "float32", "float16", "bfloat16")
 """Every dtype that a case may offer, widest first."""

@@ -1,18 +1,13 @@
 """Layouts in a word, ``NAME`` or ``NAME:SETTING=NUMBER,SETTING``, and the arguments and clauses of each alone."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attnspec.base.errors import UsageError, did_you_mean
 from attnspec.contract import CLAUSES_INSTEAD, CLAUSES_OF_LAYOUTS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS, OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec.contract.operation import Operation
+from attnspec.contract.operation import Operation
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 

@@ -1,13 +1,9 @@
 """Operations: the names, axes and rules by which the harness calls them and judges the answers."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol
 
 REQUIRED = object()
 """Marks an attribute that has no default: a case always states it."""

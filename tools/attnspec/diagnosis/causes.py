@@ -4,23 +4,16 @@ A cause is a mistake that gives the very numbers of some failures, or a conventi
 them meet in one run, neither gives its numbers alone; such failures are put down to both.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.diagnosis.ranking import Candidate, Observed, rank, tied
 from attnspec.diagnosis.suspects import alike_by_cases
-from attnspec.diagnosis.undeclared import undeclared_convention
+from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
+from attnspec.runner import Result
+from attnspec_mistakes import Mistake
 from attnspec_mistakes.kill_matrix import was_tried
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from attnspec.diagnosis.undeclared import GradedAnew, Undeclared
-    from attnspec.runner import Result
-    from attnspec_mistakes import Mistake
 
 _MOST_CAUSES = 3
 _SCREENED = 48

@@ -4,18 +4,12 @@ An implementation may fail in thousands of runs, and a catalogue may hold hundre
 different profiles distinguishes nearly all mistakes; the cases that a mistake breaks by its nature settle the rest.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from attnspec.runner import Result
-    from attnspec_mistakes import Mistake
+from attnspec.runner import Result
+from attnspec_mistakes import Mistake
 
 _WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
 
@@ -49,7 +43,7 @@ def spread(results: Iterable[Result], count: int) -> list[Result]:
     profiles: dict[str, list[Result]] = {}
     for result in results:
         profiles.setdefault(result.case.profile, []).append(result)
-    ordered = sorted(profiles, key=lambda profile: _is_least_telling(profiles[profile][0]))
+    ordered = sorted(profiles, key=lambda name: name in profiles[name][0].run.family.least_telling_profiles)
     rounds = zip_longest(*(sorted(profiles[profile], key=_weight) for profile in ordered))
     return [result for result in chain.from_iterable(rounds) if result is not None][:count]
 
@@ -73,7 +67,3 @@ def clause_shares(results: Sequence[Result]) -> Mapping[str, float]:
 
 def _weight(result: Result) -> tuple[bool, int]:
     return result.run.family.shows_little(result.case), result.case.size
-
-
-def _is_least_telling(result: Result) -> bool:
-    return result.case.profile in result.run.family.least_telling_profiles

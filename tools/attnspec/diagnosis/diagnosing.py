@@ -5,10 +5,9 @@ it leaves over are diagnosed again. Failures that no known mistake reproduces ha
 worse than none; the clauses that they point at are reported, with how sure that is.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from attnspec.contract.layout import clause_in, name_of
 from attnspec.diagnosis.causes import Cause, Explained, explained
@@ -25,13 +24,9 @@ from attnspec.diagnosis.suspects import (
     suspects_by_output,
 )
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec.runner import Key, Result
-    from attnspec.runner.result import Law
-    from attnspec_mistakes import Mistake
+from attnspec.runner import Key, Result
+from attnspec.runner.result import Law
+from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"
 

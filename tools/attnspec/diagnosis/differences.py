@@ -1,23 +1,17 @@
 """Difference that a mistake makes, shown on one case."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attnspec.cases import Case
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.diagnosis.evidence import outputs_of
 from attnspec.diagnosis.facts import attended_in_words
 from attnspec.runner import Run, not_graded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case
-    from attnspec_mistakes import Mistake
+from attnspec_mistakes import Mistake
 
 _NOTICEABLE = 1e-3
 _ENOUGH_TRIED = 40

@@ -3,25 +3,19 @@
 Nothing here guesses at a cause. Every sentence states a count.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.diagnosis.choosing import one_for_each_case, spread
 from attnspec.diagnosis.evidence import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.runner import Result, Run
+from attnspec.runner import Result, Run
 
 _EXAMINED = 32
 _CASES_EXAMINED = 60

@@ -6,17 +6,13 @@ to agree with what passed, above all with the passing cases that they would brea
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from attnspec.runner import Result
-    from attnspec_mistakes import Mistake
+from attnspec.runner import Result
+from attnspec_mistakes import Mistake
 
 _SCREENED = 10
 _FINALISTS = 8

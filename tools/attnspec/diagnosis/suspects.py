@@ -6,27 +6,21 @@ the failures resemble most. It is suspected more where the failing cases are tho
 somebody else, of which judges say that it breaks that clause.
 """
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.layout import operation_in
 from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
 from attnspec.diagnosis.evidence import Evidence
+from attnspec.runner import Result
+from attnspec.runner.result import Law
 from attnspec.specification import clauses
+from attnspec_mistakes import Mistake
 from attnspec_mistakes.kill_matrix import noticed_cases, tried_cases
 from attnspec_mistakes.labelled_mistakes import judged_cases, judged_implementations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
-
-    from attnspec.runner import Result
-    from attnspec.runner.result import Law
-    from attnspec_mistakes import Mistake
 
 _EXAMINED = 16
 """Failures whose elements are compared; more add little."""

@@ -4,11 +4,9 @@ Results are kept, so they are graded anew under each choice, without another cal
 the author knows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +18,8 @@ from attnspec.contract.implementation import Outputs, Raised
 from attnspec.diagnosis.choosing import spread, telling
 from attnspec.families.lookup import needed
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
+from attnspec.runner import Result
 from attnspec.runner.planning import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from attnspec.runner import Result
 
 _NEARLY_ALL = 0.8
 """Share of failures that a convention must account for to be reported: something else may be wrong beside it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attnspec.cases import Case
     from attnspec.families.record import Family
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,14 +10,11 @@ from typing import TYPE_CHECKING
 from attnspec.base.errors import BaselineError
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
-from attnspec.grading import NOT_GRADED
+from attnspec.grading import NOT_GRADED, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from attnspec.cases import Case
     from attnspec.gate.group import Group
-    from attnspec.grading import Status
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 

@@ -7,22 +7,19 @@ is not kept up to date would let the same mistake in again (`Demands.lenient` ma
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.dtypes import ANY
-from attnspec.gate.baseline import graded, key_of, name_of, said_of
-from attnspec.gate.finding import Finding, ending_of, failure
+from attnspec.gate.baseline import Baseline, Key, graded, key_of, name_of, said_of
+from attnspec.gate.finding import Finding, Weight, ending_of, failure
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
-
-    from attnspec.gate.baseline import Baseline, Key
-    from attnspec.gate.finding import Weight
     from attnspec.gate.group import Group
     from attnspec.reports.report import Report
     from attnspec.runner import Result

@@ -1,21 +1,13 @@
 """Decision on a run: what fails the gate, by the baseline and by the demands of the user beyond it."""
 
-from __future__ import annotations
-
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
-from attnspec.gate.baseline import check_same_implementation, graded, key_of
+from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, graded, key_of
 from attnspec.gate.finding import HEADINGS, Finding, Outcome, ending_of, failure
-from attnspec.reports.report import summarise
+from attnspec.reports.report import Report, summarise
 from attnspec.reports.wording import not_run_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
-    from attnspec.gate.baseline import Baseline, Entry, Key
-    from attnspec.reports.report import Report
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.base.plain_text import plain_text
@@ -12,26 +15,7 @@ if TYPE_CHECKING:
     from attnspec.gate.group import Group
     from attnspec.runner import Result
 
-HEADINGS = {
-    "new failure": "New failures",
-    "new cases fail": "New cases fail",
-    "another status": "Expected not to pass, but not like this",
-    "lost": "Lost: it was offered before",
-    "fewer graded": "Fewer results than before",
-    "nothing graded": "Nothing was graded",
-    "not run": "The run did not come to its end",
-    "conventions changed": "Other conventions than before",
-    "vanished": "Entries for cases that no longer exist",
-    "in no group": "Unsupported for a reason that no group gives",
-    "another count": "Groups that cover more or fewer results than they say",
-    "passes now": "Entries to remove: these pass now",
-    "graded now": "No longer unsupported",
-    "offered now": "The baseline knows nothing of this",
-    "required": "Required to conform",
-    "accuracy": "Accuracy",
-    "new cases": "New cases",
-    "retired": "Cases that are gone",
-}
+HEADINGS: Mapping[str, str] = json.loads(Path(__file__).with_name("headings.json").read_bytes())
 """Kind of finding to the heading over its sentences, in the order of a report."""
 
 Weight = Literal["fails", "warns", "notes"]

@@ -8,6 +8,7 @@ graded. Groups may overlap, so that the count of each depends on that group alon
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -17,8 +18,6 @@ from attnspec.base.plain_text import plain_text
 from attnspec.families.lookup import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from attnspec.cases import Case
 
 # Messages of the harness itself on results not graded, in `grading/expectation.py` and where runs are planned.

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
-from attnspec.diagnosis import diagnose
-from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED
-from attnspec.gate.finding import HEADINGS
+from attnspec.diagnosis import Diagnosis, diagnose
+from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, Baseline
+from attnspec.gate.finding import HEADINGS, Finding, Outcome, Weight
 from attnspec.reports.entries import diagnosis_lines
 from attnspec.reports.formats.console import print_problems, say
 from attnspec.reports.problems import problems_of, whole_of
-from attnspec.reports.report import diagnosis_to_json
+from attnspec.reports.report import Report, diagnosis_to_json
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
-    from attnspec.diagnosis import Diagnosis
-    from attnspec.gate.baseline import Baseline
-    from attnspec.gate.finding import Finding, Outcome, Weight
-    from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 _SHOWN = 20

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.base import __version__
 from attnspec.base.plain_text import plain_text
-from attnspec.gate.baseline import NOT_EXPLAINED
+from attnspec.gate.baseline import NOT_EXPLAINED, Baseline
 from attnspec.gate.decision import Demands, judge
-from attnspec.grading import WRONG
+from attnspec.grading import WRONG, Status
 from attnspec.reports.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from attnspec.cases import Case
-    from attnspec.gate.baseline import Baseline
     from attnspec.gate.finding import Finding
-    from attnspec.grading import Status
     from attnspec.runner import Result
     from attnspec.targets import Declaration
 

@@ -1,20 +1,16 @@
 """Reading and writing the file of a baseline, in its present format and in the one before."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from attnspec.base.errors import BaselineError, FixtureError
 from attnspec.base.files import replace_file
 from attnspec.cases import canonical_json, check_file
 from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
 from attnspec.gate.group import BY_CASE, BY_WORDS, Group
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _READ = (1, FORMAT)
 _RESTORE = "Restore it, or remove it and write it anew with --update-baseline."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ from attnspec.contract.dtypes import ANY
 from attnspec.gate.baseline import (
     FORMAT,
     NOT_EXPLAINED,
+    Baseline,
     Entry,
+    Key,
     baseline_of,
     check_same_implementation,
     graded,
@@ -31,9 +34,6 @@ from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted, not_run_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-
-    from attnspec.gate.baseline import Baseline, Key
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 

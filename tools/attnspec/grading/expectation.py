@@ -6,23 +6,20 @@ from the inputs; they are never stored.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.cases import attributes_in
+from attnspec.cases import Case, attributes_in
 from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, Choices, settling
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from attnspec.bounds.tolerance import Tolerance
-    from attnspec.cases import Case
     from attnspec.contract.operation import Operation
     from attnspec.families.record import Family
 

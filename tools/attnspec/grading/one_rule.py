@@ -4,22 +4,15 @@ NaN stands for NaN, and infinities are equal to themselves; an infinite toleranc
 rule passes all that `grade` passes; where it cannot express what `grade` holds an element to, it is wider.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import ANY, LARGEST
 from attnspec.grading.elements import in_interval, left_open, may_be_infinite
-from attnspec.grading.expectation import Values
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.grading.expectation import Run
+from attnspec.grading.expectation import Run, Values
 
 _LARGEST = LARGEST["float64"]
 """The tolerance of an element that need only be finite."""

@@ -1,12 +1,12 @@
 """From an answer to a verdict: shape, dtype, values, element by element."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, settling
@@ -21,15 +21,7 @@ from attnspec.contract.implementation import (
     TimedOut,
 )
 from attnspec.grading.elements import Compared, Worst, compare, thinned
-from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Values
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.grading.elements import Compared, Worst
-    from attnspec.grading.expectation import Run
+from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Run, Values
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
 STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")

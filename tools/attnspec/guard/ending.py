@@ -9,14 +9,11 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from collections.abc import Generator
+from types import FrameType
+from typing import Any, NoReturn, Protocol
 
 from attnspec.base.errors import Terminated
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from types import FrameType
-
 
 _SECONDS_TO_END = 10
 """Seconds for what the target leaves to be done at the end of its process; the verdict is reached by then."""

@@ -16,20 +16,17 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
-from attnspec.guard.ending import die_with, flush, leave
-from attnspec.guard.journal import SIZE, Journal
+from attnspec.guard.ending import Child, die_with, flush, leave
+from attnspec.guard.journal import SIZE, Journal, Reported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from attnspec.cases import Suite
-    from attnspec.guard.ending import Child
-    from attnspec.guard.journal import Reported
     from attnspec.guard.task import Task
     from attnspec.targets import Declaration
 

@@ -10,12 +10,11 @@ import mmap
 import pickle
 import struct
 from collections import Counter
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence, Set
-
     from numpy.typing import NDArray
 
     from attnspec.grading import Run, Verdict

@@ -8,18 +8,15 @@ from __future__ import annotations
 import io
 import mmap
 import pickle
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
-from attnspec.guard.journal import SIZE, Journal
-from attnspec.runner import Result
+from attnspec.guard.journal import SIZE, Journal, Reported
+from attnspec.runner import Key, Result, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from attnspec.guard.journal import Reported
-    from attnspec.runner import Key, Run
     from attnspec.targets import Declaration
 
 _READABLE = {

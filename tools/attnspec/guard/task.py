@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,15 +14,12 @@ from attnspec.base.errors import AttnspecError
 from attnspec.contract.implementation import Wrapped
 from attnspec.guard.ending import ending_by_exception
 from attnspec.process.opening import GaveUpError, given_up, open_target
-from attnspec.runner import Share
+from attnspec.runner import Result, Share
 from attnspec.validation import measured_of, run_offered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from attnspec.cases import Suite
     from attnspec.guard.journal import Journal
-    from attnspec.runner import Result
     from attnspec.runner.result import Law, Measured
     from attnspec.targets import Answer, Implementation, Request
     from attnspec.targets.target import Target

@@ -1,33 +1,25 @@
 """Export of cases to files: inputs, attributes, expected outputs and tolerances."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
 from attnspec.base.files import replace_file
+from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
-from attnspec.grading import MustRefuse, NotGraded, Properties
-from attnspec.grading.one_rule import bounded
-from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, file_of, manifest_text
+from attnspec.grading import MustRefuse, NotGraded, Properties, Run
+from attnspec.grading.one_rule import Bounded, bounded
+from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, TensorFormat, file_of, manifest_text
 from attnspec.offline.tensor_files import tensors_to_json, write_npz, write_safetensors
 from attnspec.process.tensors_on_the_wire import word_for
 from attnspec.runner import Resolved, arrays_of, planned_runs
 from attnspec.targets import Declaration
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from attnspec.cases import Suite
-    from attnspec.grading import Run
-    from attnspec.grading.one_rule import Bounded
-    from attnspec.offline.manifest import TensorFormat
 
 
 class Exported(NamedTuple):

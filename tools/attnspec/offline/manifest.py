@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from attnspec.base.errors import FixtureError, UsageError
 from attnspec.cases.reading import check_against_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 TensorFormat = Literal["npz", "safetensors", "json"]
 TENSOR_FORMATS: tuple[TensorFormat, ...] = ("npz", "safetensors", "json")

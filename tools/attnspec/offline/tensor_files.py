@@ -5,24 +5,19 @@ integers of the same bits: bfloat16 as uint16, float8 as uint8. safetensors is w
 lines than to say that a package is missing. JSON is that of the process protocol: dtype, shape and a nested list.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
 import struct
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.process.tensors_on_the_wire import WireError, as_object, decode_tensor, encode_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
 _OF_SAME_BITS = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from attnspec.base.errors import TargetError
 from attnspec.process.pipes import PIECE, pipes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attnspec.process.transcript import Transcript
 
 

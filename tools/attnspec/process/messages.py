@@ -5,12 +5,13 @@ an answer with anything that the protocol does not have. The other half is for a
 protocol; it ignores what it does not know.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
+
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
@@ -41,11 +42,6 @@ from attnspec.process.tensors_on_the_wire import (
     quoted,
     word_for,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 Message = dict[str, Any]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.base.extensions import BUILT_IN
 from attnspec.contract.conventions import check_capabilities
-from attnspec.contract.implementation import TimedOut, Wrapped
+from attnspec.contract.implementation import Answer, Declaration, Implementation, Request, TimedOut, Wrapped
 from attnspec.targets.loading import loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from attnspec.contract.implementation import Answer, Declaration, Implementation, Request
     from attnspec.targets.target import Target
 
     Layer = Callable[[Implementation, Target], Implementation]

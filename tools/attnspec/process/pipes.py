@@ -12,11 +12,11 @@ import queue
 import select
 import threading
 import time
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
 
 PIECE = 64 * 1024
 """Bytes that are read at a time: the capacity of a pipe of Linux."""

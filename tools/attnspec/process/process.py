@@ -4,20 +4,19 @@ A fault of the program costs the request at hand its own answer (a crash, a time
 is then started anew for the next request.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from attnspec.base.errors import AttnspecError, ProtocolError
 from attnspec.contract import conventions
 from attnspec.contract.conventions import check_capabilities
-from attnspec.contract.implementation import Crashed, Declined, Malformed, TimedOut
+from attnspec.contract.implementation import Answer, Crashed, Declaration, Declined, Malformed, Request, TimedOut
 from attnspec.process.line_process import (
     LINE_LIMIT,
     SECONDS_TO_STOP,
+    LineProcess,
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
@@ -43,12 +42,6 @@ from attnspec.process.pipes import PIECE
 from attnspec.process.tensors_on_the_wire import WireError, quoted
 from attnspec.process.transcript import Transcript
 from attnspec.targets.target import Target, loading_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec.contract.implementation import Answer, Declaration, Request
-    from attnspec.process.line_process import LineProcess
 
 RESTARTS_TRIED = 3
 """Failed restarts in a row after which the program is given up."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases import attributes_in, load_suite
 from attnspec.contract.dtypes import ANY, is_float, to_run_dtype
 from attnspec.contract.implementation import Request
 from attnspec.process.line_process import (
     SECONDS_TO_STOP,
+    LineProcess,
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
@@ -23,6 +26,7 @@ from attnspec.process.line_process import (
 from attnspec.process.messages import (
     STOP,
     VERSIONS,
+    Message,
     Started,
     StartRefusedError,
     check_seq,
@@ -34,14 +38,6 @@ from attnspec.process.messages import (
     write_message,
 )
 from attnspec.process.tensors_on_the_wire import WireError, as_object, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.process.line_process import LineProcess
-    from attnspec.process.messages import Message
 
 _SECONDS_OF_SILENCE = 0.1
 """Seconds after an answer in which more is looked for; a program that prints beside its answers does so at once."""
@@ -256,10 +252,6 @@ def _with_inputs(talk: _Talk, change: Callable[[NDArray[Any]], NDArray[Any]]) ->
     talk.ask(request._replace(inputs={name: change(array) for name, array in request.inputs.items()}))
 
 
-def _without_elements(array: NDArray[Any]) -> NDArray[Any]:
-    return array[:0] if array.ndim else array.reshape(1)[:0]
-
-
 def _not_finite(array: NDArray[Any]) -> NDArray[Any]:
     words = np.array([np.inf, -np.inf, np.nan])
     return np.resize(words, array.shape).astype(array.dtype) if is_float(array.dtype) else array
@@ -289,7 +281,7 @@ _PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], object]] = {
         talk, f"in a line of {len(_LARGE_FIELD)} bytes", hint=_LARGE_FIELD
     ),
     "answers an operation that it does not know": _answers_an_unknown_operation,
-    "reads tensors without elements": lambda talk: _with_inputs(talk, _without_elements),
+    "reads tensors without elements": lambda talk: _with_inputs(talk, lambda array: np.atleast_1d(array)[:0]),
     "reads tensors without axes": lambda talk: _with_inputs(talk, lambda array: np.ones((), array.dtype)),
     "reads infinities and not-a-numbers": lambda talk: _with_inputs(talk, _not_finite),
     "ends at stop": lambda talk: _ends(talk, says_so=True),

@@ -1,14 +1,15 @@
 """Replaying a transcript: the same requests to a program, until an answer differs from what was answered then."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from attnspec.base.errors import UsageError
 from attnspec.process.line_process import (
     SECONDS_TO_STOP,
+    LineProcess,
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
@@ -18,12 +19,6 @@ from attnspec.process.line_process import (
 from attnspec.process.messages import STOP, read_message, write_message
 from attnspec.process.tensors_on_the_wire import WireError, as_list, as_object, quoted
 from attnspec.process.transcript import read_transcript
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from attnspec.process.line_process import LineProcess
 
 _NOTHING = object()
 """Stands where one of two answers has nothing."""

@@ -4,18 +4,17 @@
 target in a process of its own may crash or hang and costs one case only. The spec is ``spec/protocol.md``.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os
 import sys
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from attnspec.base.errors import AttnspecError, UsageError
-from attnspec.contract.implementation import Declined
+from attnspec.contract.implementation import Declined, Implementation
 from attnspec.process.messages import (
     VERSIONS,
     Message,
@@ -27,14 +26,8 @@ from attnspec.process.messages import (
     write_message,
 )
 from attnspec.process.pipes import PIECE
+from attnspec.process.tensors_on_the_wire import Encoding
 from attnspec.targets.target import LOADING, option_of, target_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from attnspec.contract.implementation import Implementation
-    from attnspec.process.tensors_on_the_wire import Encoding
-
 
 ENCODING: Encoding = "base64"
 """Every bit survives, and NumPy writes it without a loop."""

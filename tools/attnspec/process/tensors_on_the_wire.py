@@ -4,24 +4,19 @@
 bytes, row by row, little-endian) keeps every bit. Reading is strict, and each fault is said in one sentence.
 """
 
-from __future__ import annotations
-
 import binascii
 import json
 import math
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import QUANTIZED_DTYPES, numpy_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
 
 Encoding = Literal["list", "base64"]
 

@@ -4,18 +4,14 @@ Each line is ``{"seconds": 0.25, "from": "harness", "message": {...}}``. A line 
 instead of ``"message"``, as a string. The page is ``spec/protocol.md``.
 """
 
-from __future__ import annotations
-
 import json
 import time
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, cast
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn, cast
 
 from attnspec.base.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Speaker = Literal["harness", "program"]
 

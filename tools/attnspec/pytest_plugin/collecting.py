@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,8 +18,6 @@ from attnspec.pytest_plugin.items import MARKER, UNGRADED, BaselineAsAWhole, Cas
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
     from attnspec.cases import Case
     from attnspec.pytest_plugin.validating import Validating
     from attnspec.runner import Result

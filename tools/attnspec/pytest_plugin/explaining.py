@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.plain_text import plain_text
@@ -13,8 +14,6 @@ from attnspec.reports.entries import diagnosis_lines, failure_of, points_at
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from attnspec.gate.finding import Finding
     from attnspec.runner import Result
 

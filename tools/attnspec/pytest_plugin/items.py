@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from functools import cache
 from inspect import getsourcefile
 from pathlib import Path
@@ -18,8 +19,6 @@ from attnspec.pytest_plugin.options import for_one_case
 from attnspec.targets.calling import Signature
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attnspec.cases import Case
     from attnspec.gate.finding import Finding
     from attnspec.pytest_plugin.validating import Validating

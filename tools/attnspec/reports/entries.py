@@ -1,21 +1,17 @@
 """Facts read from a report.json and its entries, for the reports that are made from it."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import WRONG
 from attnspec.reports import wording
 from attnspec.targets.target import Target, invocation_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _SUSPICIONS = 3
 _PARTIAL_EXPLANATIONS = 3

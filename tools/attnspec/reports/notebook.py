@@ -1,9 +1,8 @@
 """Report in a notebook: a heading, a table by profile, and the failures, as plain HTML."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.plain_text import plain_text
 from attnspec.grading import STATUSES
@@ -15,9 +14,6 @@ from attnspec.reports.entries import (
     implementation_name,
     wrong_results,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _FAILURES_SHOWN = 10
 

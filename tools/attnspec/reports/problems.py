@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -12,8 +13,6 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED, RIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from attnspec.diagnosis import Diagnosis
     from attnspec.runner import Key, Result
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import base64
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import FAMILIES, OPERATIONS
 from attnspec.grading import STATUSES
 from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from attnspec.diagnosis import Diagnosis
     from attnspec.diagnosis.undeclared import Declarations
     from attnspec.reports.wording import EndedEarly

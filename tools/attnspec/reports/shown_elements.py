@@ -1,19 +1,12 @@
 """Single elements in words: expected value, returned value, and their difference over the tolerance."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.grading import Values, compare
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.grading import Compared, Run
+from attnspec.grading import Compared, Run, Values, compare
 
 ELEMENTS_SHOWN = 10
 _COLUMNS = ("element", "expected", "got", "error", "tolerance", "error / tolerance")

@@ -4,19 +4,15 @@ A sentence that one report alone has is made there. Nothing here is escaped or m
 name of an implementation.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import TITLES
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
 from attnspec.specification import clause_text, clauses, errata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 PASSED_OF_TRIED = "passed of tried"
 CLAUSES_GRADED = "clauses graded"

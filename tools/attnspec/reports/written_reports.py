@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from attnspec.base.errors import FixtureError, ReportError
 from attnspec.contract import OPERATIONS
 from attnspec.grading import WRONG
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 Runs = tuple[tuple[str, str], ...]
 """(case, dtype) of some runs."""

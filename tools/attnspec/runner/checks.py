@@ -7,34 +7,24 @@
 - Refusals beside their valid counterparts: an implementation that refuses everything shows nothing.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.cases import attributes_in
+from attnspec.cases import Case, ChangedArgument, Suite, attributes_in
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to
 from attnspec.contract.implementation import Crashed, Outputs
 from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import lacking, needed
-from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Values, Verdict, grade, with_overwritten
+from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Run, Status, Values, Verdict, grade, with_overwritten
 from attnspec.grading.expectation import reference_outputs
 from attnspec.runner.memory_order import arrays_of, inputs_of
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import Result
-from attnspec.runner.session import SECOND_CALL, Session
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case, ChangedArgument, Suite
-    from attnspec.grading import Run, Status
-    from attnspec.runner.session import Key
+from attnspec.runner.session import SECOND_CALL, Key, Session
 
 _NO_ANSWER = ("error", "crash", "timeout", "malformed")
 """Statuses that keep their name in a second call: there is no value that could differ."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import FixtureError
 from attnspec.bounds import Tolerance, precision_of, stacked
-from attnspec.cases import Inputs, attributes_in
+from attnspec.cases import Case, Inputs, Suite, attributes_in
 from attnspec.contract import OPERATIONS
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.convention import Settles
@@ -21,11 +23,6 @@ from attnspec.families.lookup import family_of, lacking, needed
 from attnspec.grading import NotGraded, Run, expectation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case, Suite
     from attnspec.families.record import Family
     from attnspec.targets import Declaration
 

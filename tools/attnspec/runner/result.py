@@ -1,21 +1,14 @@
 """Result of one run of one case, and laws: rules that an implementation was measured to follow."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from attnspec.base.plain_text import plain_text
-from attnspec.grading import WRONG
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case
-    from attnspec.grading import Run, Status, Verdict
-
+from attnspec.cases import Case
+from attnspec.grading import WRONG, Run, Status, Verdict
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
 """Endings of clauses about a call: its inputs, its effects on them, and the outputs of a second one."""

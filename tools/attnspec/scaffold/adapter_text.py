@@ -1,20 +1,14 @@
 """Text of an adapter: from guesses about a function, or a skeleton to fill in."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attnspec.contract import EXAMPLES, OPERATIONS
 from attnspec.contract.operation import REQUIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from attnspec.scaffold.functions import Found
-    from attnspec.scaffold.naming import Call
+from attnspec.scaffold.functions import Found
+from attnspec.scaffold.naming import Call
 
 Declared = str | tuple[str, ...] | dict[str, str]
 """Value of a declaration: a word, words, or a choice by name."""

@@ -1,21 +1,17 @@
 """Function to be adapted, from the target that the user typed, and how another file imports it."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import TargetError
 from attnspec.targets.in_process import own_callables
 from attnspec.targets.loading import FILE, locate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _EMPTY = inspect.Parameter.empty
 

@@ -1,26 +1,20 @@
 """Guesses of a function's adapter, one after another, each with its reason."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.convention import Settles
 from attnspec.contract.conventions import CHOICES, settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.scaffold.adapter_text import DECLARED, Draft, text_of
+from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, text_of
+from attnspec.scaffold.functions import Found
 from attnspec.scaffold.naming import read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
 from attnspec.tensors import TENSORS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from attnspec.scaffold.adapter_text import Declared
-    from attnspec.scaffold.functions import Found
 
 _ROUNDS = 3
 """Rounds: a declaration lets other failures show; a fourth after three was never seen to account for more."""

@@ -1,21 +1,16 @@
 """Names of a function: which operation it is, and which of its parameters is which argument."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import IN_LAYOUT, OPERATIONS
+from attnspec.contract.operation import Operation
 from attnspec.families.lookup import family_of
+from attnspec.scaffold.functions import Found
 from attnspec.validation import check_operation
-
-if TYPE_CHECKING:
-    from attnspec.contract.operation import Operation
-    from attnspec.scaffold.functions import Found
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _NEAR = 0.85

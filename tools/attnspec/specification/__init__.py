@@ -3,19 +3,14 @@
 The Markdown pages are the single source; nothing here repeats their words.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from attnspec.base.files import ERRATA_PAGE, OPERATION_PAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _CLAUSE = r"^- `([a-z0-9_.]+)` — (.+(?:\n  +\S.*)*)"
 _ERRATUM_SECTION = r"^### `(E\d{3}\.[a-z0-9_]+)` — (.+)\n((?:(?!#).*\n?)*)"

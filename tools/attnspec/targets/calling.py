@@ -1,32 +1,22 @@
 """Calls of a Python function: the contract's arguments are handed to it, and its return value is read."""
 
-from __future__ import annotations
-
 import inspect
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path
 from traceback import walk_tb
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError
 from attnspec.contract.implementation import Malformed, Outputs
-from attnspec.contract.operation import REQUIRED
-from attnspec.tensors import TENSORS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.operation import Operation, Typed
-    from attnspec.tensors import Tensors
-
+from attnspec.contract.operation import REQUIRED, Operation, Typed
+from attnspec.tensors import TENSORS, Tensors
 
 _POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -212,14 +202,7 @@ def _kind(value: object) -> str:
 
 
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-OUR_PACKAGES = (
-    "attnspec",
-    "attnspec_adapters",
-    "attnspec_draws",
-    "attnspec_mistakes",
-    "attnspec_probes",
-    "attnspec_reference",
-)
+OUR_PACKAGES = ("attnspec", *(f"attnspec_{part}" for part in ("adapters", "draws", "mistakes", "probes", "reference")))
 """What is installed with attnspec, and so is no code of a user's."""
 
 

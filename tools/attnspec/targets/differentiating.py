@@ -1,21 +1,15 @@
 """Backward pass of a function that offers none itself: its forward pass, differentiated by the library it is in."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Malformed
+from attnspec.contract.operation import Operation
 from attnspec.targets.calling import Signature, outputs_by_name
-from attnspec.tensors import TENSORS, Differentiable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec.contract.operation import Operation
-    from attnspec.tensors import Tensors
+from attnspec.tensors import TENSORS, Differentiable, Tensors
 
 BACKWARD = ("autograd",)
 """How a function may come to a backward pass that it does not have itself."""

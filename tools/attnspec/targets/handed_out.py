@@ -1,21 +1,15 @@
 """Memory that belongs to the caller: whether a call changes its inputs, or writes over the outputs of earlier calls."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.implementation import Request
-
+from attnspec.contract.implementation import Request
 
 _LARGEST_KEPT = 2**22
 """Bytes of an input that are kept to be compared; of a larger one a digest, since copies would fill the memory."""

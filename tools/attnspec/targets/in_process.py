@@ -1,16 +1,15 @@
 """The in-process adapter: a Python object that holds callables named after operations."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from inspect import isfunction
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
@@ -19,18 +18,10 @@ from attnspec.contract.conventions import check_capabilities
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
-from attnspec.targets.calling import OUR_PACKAGES, position_of, read_returned, read_signature
+from attnspec.contract.operation import Operation
+from attnspec.targets.calling import OUR_PACKAGES, Signature, position_of, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
-from attnspec.tensors import TENSORS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.operation import Operation
-    from attnspec.targets.calling import Signature
-    from attnspec.tensors import Tensors
+from attnspec.tensors import TENSORS, Tensors
 
 _NAMES_SHOWN = 5
 

@@ -1,16 +1,16 @@
 """Layouts of an implementation, by name: requests are put to it in its layout, whose meaning is with the family."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import FAMILIES, IN_LAYOUT, OPERATIONS
-from attnspec.contract.arrangement import Circumstances, Repacked
+from attnspec.contract.arrangement import Arrangement, Axes, Circumstances, Layout, Repacked
 from attnspec.contract.implementation import (
     Answer,
     Declaration,
@@ -24,13 +24,6 @@ from attnspec.contract.implementation import (
 from attnspec.contract.layout import name_of, read_layout
 from attnspec.families.lookup import family_called, family_of
 from attnspec.targets.handed_out import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.arrangement import Arrangement, Axes, Layout
 
 
 def laid_out(implementation: Implementation, layout: str) -> Implementation:

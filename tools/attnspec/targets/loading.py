@@ -1,16 +1,15 @@
 """From what the user typed to an implementation: built-in names, installed adapters, modules, files, objects."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect
 import re
 import sys
+from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN
@@ -18,14 +17,8 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
 from attnspec.targets.calling import position_of
 from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
-from attnspec.targets.target import LoadOptions, spelled_out, target_of
+from attnspec.targets.target import LoadOptions, Target, spelled_out, target_of
 from attnspec.tensors import tensors_called
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Unpack
-
-    from attnspec.targets.target import Target
 
 ENTRY_POINTS = "attnspec.adapters"
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
+from pathlib import Path
+from typing import Any, Literal, TypedDict, TypeVar, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
 
 For = Literal["python", "process"]
 """The one kind of target that an option is for: of Python, or talked to in a process of its own."""

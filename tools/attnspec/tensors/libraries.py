@@ -1,14 +1,10 @@
 """The libraries that built-in adapters run: imported when an adapter is, with a sentence where that fails."""
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from attnspec.base.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["OWN_EXTRAS", "SHARED_EXTRA", "extra_of", "import_library", "installation"]
 

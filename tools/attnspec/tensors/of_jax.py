@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError
 from attnspec.tensors.libraries import import_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
-    from numpy.typing import NDArray
 
 jax = import_library("jax", adapter="jax")
 

@@ -1,18 +1,12 @@
 """Tensors that NumPy makes: its own arrays, and those that any library takes over by DLPack, the exchange protocol."""
 
-from __future__ import annotations
-
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError, Unsupported
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
 
 _TO_THE_CPU = (1, 0)
 """The device of the protocol whose memory NumPy reads: kDLCPU, the first one."""

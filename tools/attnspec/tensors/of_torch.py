@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import TargetError, Unsupported
@@ -11,9 +12,6 @@ from attnspec.tensors.libraries import import_library
 from attnspec.tensors.of_numpy import strided_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-
     from numpy.typing import NDArray
 
 torch = import_library("torch", adapter="torch")

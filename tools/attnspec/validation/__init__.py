@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import MEASURED, loaded
-from attnspec.cases import load_selected
+from attnspec.cases import Suite, load_selected
 from attnspec.contract import OPERATIONS
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
 from attnspec.reports.report import Invocation, Report, invocation_of
-from attnspec.runner import offered_part, run_suite, share_of
+from attnspec.runner import Follower, Result, Run, Share, offered_part, run_suite, share_of
 from attnspec.targets.target import TargetOptions, as_tuple, spelled_out, target_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-    from typing import Unpack
-
-    from attnspec.cases import Suite
     from attnspec.diagnosis import Declarations, Diagnosis
     from attnspec.reports.wording import EndedEarly
-    from attnspec.runner import Follower, Result, Run, Share
     from attnspec.runner.result import Law, Measured
     from attnspec.targets import Declaration, Implementation
 

@@ -7,29 +7,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import is_random, load_suite, random_case
+from attnspec.cases import Case, is_random, load_suite, random_case
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
-from attnspec.grading import RIGHT, MustRefuse, NotGraded, grade
+from attnspec.grading import RIGHT, MustRefuse, NotGraded, Run, grade
 from attnspec.grading.one_rule import bounded
 from attnspec.reports.shown_elements import elements_text
 from attnspec.runner import Resolved, planned_runs, request_of
 from attnspec.targets import Declaration, Outputs
 from attnspec.targets.calling import read_returned
 from attnspec.validation import check_request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case
-    from attnspec.grading import Run
 
 
 def case(

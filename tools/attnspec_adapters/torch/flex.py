@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from attnspec.base.errors import Unsupported
@@ -13,9 +15,6 @@ from attnspec_adapters.composing import taking
 from attnspec_adapters.torch.kernels import CONVENTIONS, TorchAdapter, heads_differ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from types import SimpleNamespace
-
     from numpy.typing import NDArray
 
 flex = import_library("torch.nn.attention.flex_attention", adapter="torch-flex")

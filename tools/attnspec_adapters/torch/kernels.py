@@ -1,24 +1,18 @@
 """``torch.nn.functional.scaled_dot_product_attention``, with the kernel that PyTorch chooses or with one of them."""
 
-from __future__ import annotations
-
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
 from attnspec.tensors.of_torch import find_device, gradients, to_array, to_tensor, torch
 from attnspec_adapters.composing import taking
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractContextManager
-    from types import SimpleNamespace
-
-    from numpy.typing import NDArray
 
 causal_bias = import_library("torch.nn.attention.bias", adapter="torch")
 kernels = import_library("torch.nn.attention", adapter="torch")

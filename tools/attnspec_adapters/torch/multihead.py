@@ -1,22 +1,17 @@
 """``torch.nn.MultiheadAttention``: with weights beside PyTorch's kernel, without them, and by its fast path."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.of_torch import to_array, to_tensor, torch
 from attnspec_adapters.composing import biases_of, matrices_of, refuse_scale, taking
 from attnspec_adapters.torch.kernels import CONVENTIONS, TorchAdapter, TorchKernel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import SimpleNamespace
-
-    from numpy.typing import NDArray
 
 _OPTIONAL = "b_query b_key b_value b_output mask is_causal scale"
 """What multi-head attention takes beside tokens and matrices."""

@@ -1,22 +1,15 @@
 """Trivial answers of attention and of its backward pass."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.quantized import is_quantized, product_with_scale
-from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.trivial_answers import Answer, Answered
+from attnspec_draws.generators.trivial_answers import Answer, Answered, Forms, Outputs
 
 _FORWARD, _BACKWARD = "scaled_dot_product_attention", "scaled_dot_product_attention_backward"
 _OUTPUT, _BOTH = Forms(_FORWARD, ("output",)), Forms(_FORWARD, ("output", "logsumexp"))
@@ -217,94 +210,75 @@ def _gradients_of_tiled_heads(call: Answered) -> Outputs:
 
 
 _ATTENTION = _OUTPUT.listed(
-    "the output of the call before",
-    ("mean_of_values", "the mean of all values", _mean_of_values),
-    ("uniform_weights", "the mean of the values that may be attended", _uniform_weights),
-    ("first_value", "the first value", lambda call: _for_every_query(call, _all(call, "value")[:, :, :1])),
-    ("newest_value", "the newest value", lambda call: _for_every_query(call, _all(call, "value")[:, :, -1:])),
-    ("best_key_alone", "the value of the key that fits best", _best_key_alone),
-    ("no_mask", "attention without the mask", _BOTH.without("mask")),
-    ("no_scale", "attention with the scale 1", _BOTH.changed(scale=1.0)),
-    ("scale_by_width", "attention with the scale 1/E where none is stated", _scale_by_width),
-    ("default_scale", "attention with the default scale where another is stated", _BOTH.without("scale")),
-    (
+    {
+        "mean_of_values": _mean_of_values,
+        "uniform_weights": _uniform_weights,
+        "first_value": lambda call: _for_every_query(call, _all(call, "value")[:, :, :1]),
+        "newest_value": lambda call: _for_every_query(call, _all(call, "value")[:, :, -1:]),
+        "best_key_alone": _best_key_alone,
+        "no_mask": _BOTH.without("mask"),
+        "no_scale": _BOTH.changed(scale=1.0),
+        "scale_by_width": _scale_by_width,
+        "default_scale": _BOTH.without("scale"),
+        "scale_off_by_a_percent": lambda call: _BOTH.answer(call, scale=_BEYOND * _scale_of(call)),
+        "not_causal": _BOTH.without("is_causal"),
+        "one_ahead": _one_ahead,
+        "other_alignment": _other_alignment,
+        "no_window": _BOTH.without("window"),
+        "no_softcap": _BOTH.without("softcap"),
+        "no_sinks": _BOTH.without("sinks"),
+        "no_alibi": _BOTH.without("alibi_slopes"),
+        "no_lengths": _BOTH.without("key_lengths", "query_lengths"),
+        "no_past": _without_past,
+        "keys_reversed": _keys_reversed,
+        "last_key_dropped": _without_last_key,
+        "first_key_dropped": _without_first_key,
+        "heads_tiled": lambda call: _BOTH.answer(call, **_with_heads_tiled(call)),
+        "values_of_another_head": _of_next_head,
+        "heads_moved": _OUTPUT.moved(1),
+        "queries_moved": _OUTPUT.moved(2),
+        "batch_moved": _OUTPUT.moved(0),
+        "half_precision": _BOTH.half_precision,
+        "short_products": _short_products,
+    },
+    precise=(
         "scale_off_by_a_percent",
-        "attention with a scale that is 1% too large",
-        lambda call: _BOTH.answer(call, scale=_BEYOND * _scale_of(call)),
-        PRECISE,
+        "half_precision",
+        "short_products",
     ),
-    ("not_causal", "attention that looks ahead", _BOTH.without("is_causal")),
-    ("one_ahead", "causal attention that looks one key too far ahead", _one_ahead),
-    ("other_alignment", "attention aligned to the other corner", _other_alignment),
-    ("no_window", "attention without the window", _BOTH.without("window")),
-    ("no_softcap", "attention without the softcap", _BOTH.without("softcap")),
-    ("no_sinks", "attention without the sinks", _BOTH.without("sinks")),
-    ("no_alibi", "attention without the bias by distance", _BOTH.without("alibi_slopes")),
-    ("no_lengths", "attention that looks at no lengths", _BOTH.without("key_lengths", "query_lengths")),
-    ("no_past", "attention to the new keys alone", _without_past),
-    ("keys_reversed", "attention with the keys in the opposite order", _keys_reversed),
-    ("last_key_dropped", "attention to all keys but the last one", _without_last_key),
-    ("first_key_dropped", "attention to all keys but the first one", _without_first_key),
-    (
-        "heads_tiled",
-        "attention to the keys of head h % Hkv instead of h // group",
-        lambda call: _BOTH.answer(call, **_with_heads_tiled(call)),
-    ),
-    ("values_of_another_head", "the values of the head before, weighed by the right keys", _of_next_head),
-    ("heads_moved", "the output of the head before", _OUTPUT.moved(1)),
-    ("queries_moved", "the output of the query before", _OUTPUT.moved(2)),
-    ("batch_moved", "the output of the batch entry before", _OUTPUT.moved(0)),
-    ("half_precision", "attention in float16", _BOTH.half_precision, PRECISE),
-    ("short_products", "attention whose factors have 11 digits", _short_products, PRECISE),
 )
 
 _BACKWARD_PASS = _GRADIENTS.listed(
-    "the gradients of the call before",
-    ("no_gradient_of_queries", "zeros for the queries", _OF_QUERIES.zeros),
-    ("no_gradient_of_keys", "zeros for the keys", _OF_KEYS.zeros),
-    ("no_gradient_of_values", "zeros for the values", _OF_VALUES.zeros),
-    (
-        "opposite_gradients",
-        "the opposite of every gradient",
-        lambda call: {name: -call.right[name] for name in _GRADIENTS.outputs},
-    ),
-    (
-        "no_delta",
-        "gradients in which delta is left out",
+    {
+        "no_gradient_of_queries": _OF_QUERIES.zeros,
+        "no_gradient_of_keys": _OF_KEYS.zeros,
+        "no_gradient_of_values": _OF_VALUES.zeros,
+        "opposite_gradients": lambda call: {name: -call.right[name] for name in _GRADIENTS.outputs},
         # It comes to 0 for a stored output of zeros.
-        lambda call: _GRADIENTS.answer(call, output=np.zeros_like(call.inputs["grad_output"])),
-    ),
-    (
-        "no_scale",
-        "gradients of queries and keys without the scale",
-        lambda call: {name: call.right[name] / (_scale_of(call) or 1.0) for name in ("grad_query", "grad_key")},
-    ),
-    (
+        "no_delta": lambda call: _GRADIENTS.answer(call, output=np.zeros_like(call.inputs["grad_output"])),
+        "no_scale": lambda call: {
+            name: call.right[name] / (_scale_of(call) or 1.0) for name in ("grad_query", "grad_key")
+        },
+        "scale_off_by_a_percent": lambda call: _GRADIENTS.answer(
+            call, scale=_BEYOND * _scale_of(call), output=None, logsumexp=None
+        ),
+        "exchanged": _exchanged,
+        "mean_over_group": lambda call: {name: call.right[name] / max(_group(call), 1) for name in _OF_TOKENS.outputs},
+        "last_of_group": _last_of_group,
+        "heads_tiled": _gradients_of_tiled_heads,
+        "no_mask": _GRADIENTS.without("mask"),
+        "not_causal": _GRADIENTS.without("is_causal"),
+        "no_window": _GRADIENTS.without("window"),
+        "no_softcap": _GRADIENTS.without("softcap"),
+        "no_lengths": _GRADIENTS.without("key_lengths", "query_lengths"),
+        "no_gradient_of_logarithms": _GRADIENTS.without("grad_logsumexp"),
+        "batch_moved": _GRADIENTS.moved(0),
+        "half_precision": _GRADIENTS.half_precision,
+    },
+    precise=(
         "scale_off_by_a_percent",
-        "gradients with a scale that is 1% too large",
-        lambda call: _GRADIENTS.answer(call, scale=_BEYOND * _scale_of(call), output=None, logsumexp=None),
-        PRECISE,
+        "half_precision",
     ),
-    ("exchanged", "the gradient of the keys for that of the queries, and the other way round", _exchanged),
-    (
-        "mean_over_group",
-        "gradients averaged over a group of heads instead of summed",
-        lambda call: {name: call.right[name] / max(_group(call), 1) for name in _OF_TOKENS.outputs},
-    ),
-    ("last_of_group", "gradients that the last head of a group alone asks for", _last_of_group),
-    ("heads_tiled", "gradients of head h % Hkv instead of h // group", _gradients_of_tiled_heads),
-    ("no_mask", "gradients without the mask", _GRADIENTS.without("mask")),
-    ("not_causal", "gradients of attention that looks ahead", _GRADIENTS.without("is_causal")),
-    ("no_window", "gradients without the window", _GRADIENTS.without("window")),
-    ("no_softcap", "gradients without the softcap", _GRADIENTS.without("softcap")),
-    ("no_lengths", "gradients that look at no lengths", _GRADIENTS.without("key_lengths", "query_lengths")),
-    (
-        "no_gradient_of_logarithms",
-        "gradients to which the logsumexp adds nothing",
-        _GRADIENTS.without("grad_logsumexp"),
-    ),
-    ("batch_moved", "the gradients of the batch entry before", _GRADIENTS.moved(0)),
-    ("half_precision", "gradients in float16", _GRADIENTS.half_precision, PRECISE),
 )
 
 TRIVIAL_ATTENTION = {

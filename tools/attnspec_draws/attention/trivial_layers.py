@@ -1,21 +1,14 @@
 """Trivial answers of softmax and of the layers around attention: context vector, masks, heads, projections, states."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.grading.expectation import reference_outputs
-from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs, in_half_precision
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.trivial_answers import Answer, Answered
+from attnspec_draws.generators.trivial_answers import Answer, Answered, Forms, Outputs, in_half_precision
 
 _SOFTMAX, _MASK = Forms("softmax", ("output",)), Forms("causal_mask", ("output",))
 _CONTEXT = Forms("context_vector", ("context",))
@@ -120,160 +113,111 @@ def _weights_of_first_head(call: Answered) -> Outputs:
 
 TRIVIAL_LAYERS = {
     "softmax": _SOFTMAX.listed(
-        "the weights of the call before",
-        ("unchanged", "its input", lambda call: {"output": call.inputs["x"]}),
-        ("uniform", "equal weights", _uniform),
-        ("largest_alone", "all weight on the largest number", _largest_alone),
-        ("last_axis", "sums along the last axis, whatever is requested", lambda call: _softmax(call.inputs, -1)),
-        ("first_axis", "sums along the first axis, whatever is requested", lambda call: _softmax(call.inputs, 0)),
-        ("whole_array", "a sum over the whole array, whatever is requested", lambda call: _softmax(call.inputs, None)),
-        ("exponentials_alone", "exponentials that are not divided by their sum", _exponentials_alone),
-        ("base_2", "powers of 2", lambda call: _softmax({"x": call.inputs["x"] * math.log(2)}, _axis(call))),
-        (
-            "clipped",
-            "weights of numbers that are clipped at 8",
-            lambda call: _softmax({"x": np.clip(call.inputs["x"], -8.0, 8.0)}, _axis(call)),
-        ),
-        (
-            "half_precision",
-            "weights that were computed in float16",
-            lambda call: _softmax(in_half_precision(call.inputs), _axis(call)),
-            PRECISE,
-        ),
+        {
+            "unchanged": lambda call: {"output": call.inputs["x"]},
+            "uniform": _uniform,
+            "largest_alone": _largest_alone,
+            "last_axis": lambda call: _softmax(call.inputs, -1),
+            "first_axis": lambda call: _softmax(call.inputs, 0),
+            "whole_array": lambda call: _softmax(call.inputs, None),
+            "exponentials_alone": _exponentials_alone,
+            "base_2": lambda call: _softmax({"x": call.inputs["x"] * math.log(2)}, _axis(call)),
+            "clipped": lambda call: _softmax({"x": np.clip(call.inputs["x"], -8.0, 8.0)}, _axis(call)),
+            "half_precision": lambda call: _softmax(in_half_precision(call.inputs), _axis(call)),
+        },
     ),
     "context_vector": _CONTEXT.listed(
-        "the context of the call before",
-        ("unchanged", "the state that asks", lambda call: {"context": call.inputs["decoder_state"]}),
-        ("uniform_weights", "the mean of all states", _CONTEXT.changed(scale=0.0)),
-        (
-            "best_alone",
-            "the state with the largest score",
-            lambda call: {"context": call.inputs["encoder_states"][call.right["scores"].argmax()]},
-        ),
-        ("no_scale", "the right answer to the scale 1", _CONTEXT.changed(scale=1.0)),
-        ("default_scale", "the default scale", _CONTEXT.changed(scale=None)),
-        (
-            "scale_of_tokens",
-            "a scale by the number of tokens",
-            lambda call: _CONTEXT.answer(call, scale=1 / math.sqrt(len(call.inputs["encoder_states"]))),
-        ),
-        (
-            "backwards",
-            "weights for the states in the opposite order",
-            lambda call: {"context": call.right["weights"][::-1] @ call.inputs["encoder_states"]},
-        ),
-        ("half_precision", "what was computed from float16", _CONTEXT.half_precision, PRECISE),
+        {
+            "unchanged": lambda call: {"context": call.inputs["decoder_state"]},
+            "uniform_weights": _CONTEXT.changed(scale=0.0),
+            "best_alone": lambda call: {"context": call.inputs["encoder_states"][call.right["scores"].argmax()]},
+            "no_scale": _CONTEXT.changed(scale=1.0),
+            "default_scale": _CONTEXT.changed(scale=None),
+            "scale_of_tokens": lambda call: _CONTEXT.answer(
+                call, scale=1 / math.sqrt(len(call.inputs["encoder_states"]))
+            ),
+            "backwards": lambda call: {"context": call.right["weights"][::-1] @ call.inputs["encoder_states"]},
+            "half_precision": _CONTEXT.half_precision,
+        },
     ),
     "causal_mask": _MASK.listed(
-        "the mask of the call before",
-        (
-            "everything",
-            "a mask that lets every query attend to every key",
-            lambda call: _MASK.answer(call, offset=call.right["output"].shape[1]),
-        ),
-        (
-            "nothing",
-            "a mask that excludes every key",
-            lambda call: _MASK.answer(call, offset=-call.right["output"].shape[0]),
-        ),
-        ("own_excluded", "a mask that excludes the query's own position", _mask_moved(-1)),
-        ("next_included", "a mask that lets queries see the next position", _mask_moved(1)),
-        ("first_corner", "a mask whose first query stands at the first key", _MASK.changed(offset=0)),
-        ("last_corner", "a mask whose last query stands at the last key", _last_corner),
-        # Queries look ahead and not back then.
-        (
-            "backwards",
-            "the rows of the mask in the opposite order",
-            lambda call: {"output": call.right["output"][::-1]},
-        ),
+        {
+            "everything": lambda call: _MASK.answer(call, offset=call.right["output"].shape[1]),
+            "nothing": lambda call: _MASK.answer(call, offset=-call.right["output"].shape[0]),
+            "own_excluded": _mask_moved(-1),
+            "next_included": _mask_moved(1),
+            "first_corner": _MASK.changed(offset=0),
+            "last_corner": _last_corner,
+            # Queries look ahead and not back then.
+            "backwards": lambda call: {"output": call.right["output"][::-1]},
+        },
     ),
     "split_heads": _SPLIT.listed(
-        "the heads of the call before",
-        (
-            "reshaped",
-            "heads of numbers that lie side by side, whatever their token",
-            lambda call: {"output": call.inputs["x"].reshape(_split_shape(call))},
-        ),
-        ("interleaved", "every so many features in one head", _interleaved_in_heads),
-        ("heads_moved", "the head before", _SPLIT.moved(1)),
-        ("tokens_moved", "the token before", _SPLIT.moved(2)),
-        ("finite", "0 for what is not finite", _finite),
+        {
+            "reshaped": lambda call: {"output": call.inputs["x"].reshape(_split_shape(call))},
+            "interleaved": _interleaved_in_heads,
+            "heads_moved": _SPLIT.moved(1),
+            "tokens_moved": _SPLIT.moved(2),
+            "finite": _finite,
+        },
     ),
     "combine_heads": _COMBINED.listed(
-        "the tokens of the call before",
-        (
-            "reshaped",
-            "tokens of numbers that lie side by side, whatever their head",
-            lambda call: {"output": call.inputs["x"].reshape(call.right["output"].shape)},
-        ),
-        (
-            "interleaved",
-            "features of all heads in turns",
-            lambda call: {"output": call.inputs["x"].transpose(0, 2, 3, 1).reshape(call.right["output"].shape)},
-        ),
-        ("tokens_moved", "the token before", _COMBINED.moved(1)),
-        ("finite", "0 for what is not finite", _finite),
+        {
+            "reshaped": lambda call: {"output": call.inputs["x"].reshape(call.right["output"].shape)},
+            "interleaved": lambda call: {
+                "output": call.inputs["x"].transpose(0, 2, 3, 1).reshape(call.right["output"].shape)
+            },
+            "tokens_moved": _COMBINED.moved(1),
+            "finite": _finite,
+        },
     ),
     "single_head_attention": _ONE.listed(
-        "the output of the call before",
-        ("uniform_weights", "the mean of all values", _ONE.changed(scale=0.0)),
-        ("no_scale", "the right answer to the scale 1", _ONE.changed(scale=1.0)),
-        ("default_scale", "the default scale", _ONE.changed(scale=None)),
-        (
-            "exchanged",
-            "queries and keys exchanged",
-            lambda call: _ONE.answer(call, w_query=call.inputs["w_key"], w_key=call.inputs["w_query"]),
-        ),
-        ("over_queries", "weights that sum to one over the queries", _weighed_over_queries),
-        ("tokens_moved", "the output of the token before", _ONE.moved(0)),
-        ("half_precision", "what was computed from float16", _ONE.half_precision, PRECISE),
+        {
+            "uniform_weights": _ONE.changed(scale=0.0),
+            "no_scale": _ONE.changed(scale=1.0),
+            "default_scale": _ONE.changed(scale=None),
+            "exchanged": lambda call: _ONE.answer(call, w_query=call.inputs["w_key"], w_key=call.inputs["w_query"]),
+            "over_queries": _weighed_over_queries,
+            "tokens_moved": _ONE.moved(0),
+            "half_precision": _ONE.half_precision,
+        },
     ),
     "multi_head_attention": _SEVERAL.listed(
-        "the output of the call before",
-        ("uniform_weights", "equal weights", _SEVERAL.changed(scale=0.0)),
-        ("no_scale", "the right answer to the scale 1", _SEVERAL.changed(scale=1.0)),
-        ("default_scale", "the default scale", _SEVERAL.changed(scale=None)),
-        (
-            "scale_of_token",
-            "a scale by the features of a token",
-            lambda call: _SEVERAL.answer(call, scale=1 / math.sqrt(call.inputs["query"].shape[-1])),
-        ),
-        ("one_head", "a single head", _one_head),
-        (
-            "transposed",
-            "weight matrices that are transposed",
-            lambda call: _SEVERAL.answer(call, **{name: call.inputs[name].T for name in _MATRICES}),
-        ),
-        (
-            "unprojected",
-            "heads that are not projected in the end",
-            lambda call: _SEVERAL.answer(call, w_output=np.eye(call.inputs["w_output"].shape[0]), b_output=None),
-        ),
-        ("no_biases", "no biases at all", _SEVERAL.changed(**dict.fromkeys(_BIASES))),
-        ("no_mask", "the right answer without the mask", _SEVERAL.changed(mask=None)),
-        ("not_causal", "the right answer without causality", _SEVERAL.changed(is_causal=False)),
-        ("batch_moved", "the output of the batch entry before", _SEVERAL.moved(0)),
-        ("tokens_moved", "the output of the token before", _SEVERAL.moved(1)),
-        ("half_precision", "what was computed from float16", _SEVERAL.half_precision, PRECISE),
+        {
+            "uniform_weights": _SEVERAL.changed(scale=0.0),
+            "no_scale": _SEVERAL.changed(scale=1.0),
+            "default_scale": _SEVERAL.changed(scale=None),
+            "scale_of_token": lambda call: _SEVERAL.answer(call, scale=1 / math.sqrt(call.inputs["query"].shape[-1])),
+            "one_head": _one_head,
+            "transposed": lambda call: _SEVERAL.answer(call, **{name: call.inputs[name].T for name in _MATRICES}),
+            "unprojected": lambda call: _SEVERAL.answer(
+                call, w_output=np.eye(call.inputs["w_output"].shape[0]), b_output=None
+            ),
+            "no_biases": _SEVERAL.changed(**dict.fromkeys(_BIASES)),
+            "no_mask": _SEVERAL.changed(mask=None),
+            "not_causal": _SEVERAL.changed(is_causal=False),
+            "batch_moved": _SEVERAL.moved(0),
+            "tokens_moved": _SEVERAL.moved(1),
+            "half_precision": _SEVERAL.half_precision,
+        },
     ),
     "merge_states": _MERGED.listed(
-        "the output of the call before",
-        ("first_part", "the first part", _part("a")),
-        ("second_part", "the second part", _part("b")),
-        ("mean_of_parts", "the mean of both parts", lambda call: {"output": _sum(call) / 2}),
-        ("sum_of_parts", "the sum of both parts", lambda call: {"output": _sum(call)}),
-        ("larger_part", "the part with the larger logarithm", _larger_part),
-        (
-            "exchanged",
-            "both parts, each with the weight of the other",
-            lambda call: _MERGED.answer(call, output_a=call.inputs["output_b"], output_b=call.inputs["output_a"]),
-        ),
-        ("base_2", "both parts, weighed by powers of 2", _merged_to_base_2),
-        ("weights_of_first_head", "both parts, weighed in every head as in the first one", _weights_of_first_head),
-        ("larger_logarithm", "the right output, and the larger of the two logarithms", _larger_logarithm),
-        ("heads_moved", "the output of the head before", _MERGED.moved(1)),
-        ("batch_moved", "the output of the batch entry before", _MERGED.moved(0)),
-        ("half_precision", "both parts, merged in float16", _MERGED_BOTH.half_precision, PRECISE),
+        {
+            "first_part": _part("a"),
+            "second_part": _part("b"),
+            "mean_of_parts": lambda call: {"output": _sum(call) / 2},
+            "sum_of_parts": lambda call: {"output": _sum(call)},
+            "larger_part": _larger_part,
+            "exchanged": lambda call: _MERGED.answer(
+                call, output_a=call.inputs["output_b"], output_b=call.inputs["output_a"]
+            ),
+            "base_2": _merged_to_base_2,
+            "weights_of_first_head": _weights_of_first_head,
+            "larger_logarithm": _larger_logarithm,
+            "heads_moved": _MERGED.moved(1),
+            "batch_moved": _MERGED.moved(0),
+            "half_precision": _MERGED_BOTH.half_precision,
+        },
     ),
     "glorot_normal": (),
 }

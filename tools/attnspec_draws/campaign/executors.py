@@ -1,17 +1,12 @@
 """Where parts are worked on: processes of this machine, or the workers of a Dask cluster."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from attnspec.base.errors import UsageError
 from attnspec_draws.campaign.workers import WorkerLostError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _FORM = "write local:N, or dask:tcp://HOST:PORT"
 

@@ -1,24 +1,18 @@
 """Distinct problems that a campaign's draws found, worded as in any report, each with a small draw."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING
 
 from attnspec.cases import suite_of_random
+from attnspec.guard.task import Task
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.validation import make_report, measured_of
 from attnspec_draws import draw, recipe_from_text
+from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
+from attnspec_draws.campaign.plan import Plan
 from attnspec_draws.campaign.working import DEADLY, ask, open_once, outcome_of, shrunk_failure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from attnspec.guard.task import Task
-    from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
-    from attnspec_draws.campaign.plan import Plan
 
 LOOKED_AT = 32
 """Draws of an operation that explain its failures, and as many that passed: golden cases taught from fewer."""

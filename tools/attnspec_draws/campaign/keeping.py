@@ -3,28 +3,21 @@
 A line that a kill cut in half is no line. A part that is read twice counts once, because parts have keys.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
 import os
 import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.targets.loading import FILE
+from attnspec.targets.target import Target
 from attnspec_draws.campaign.outcome import PartOutcome, outcome_from_json
 from attnspec_draws.campaign.plan import Plan, plan_from_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import IO
-
-    from attnspec.targets.target import Target
-
 
 FORMAT = 2
 """In the first one, each eighth draw was two."""

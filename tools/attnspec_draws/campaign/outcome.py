@@ -1,15 +1,11 @@
 """Outcomes of draws: plain data that goes from workers to the campaign, into its file, and into its summary."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.grading import WRONG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, drawable, recipe_from_text
 from attnspec_draws.generators.limits import Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 VARIED = 8
 """Each last one of so many draws is the one before it with other numbers: memory by shape shows then."""

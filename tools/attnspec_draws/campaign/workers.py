@@ -1,20 +1,16 @@
 """Workers that are processes of this machine: one that ends takes no other with it, and none outlives its campaign."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+from typing import Any
 
 
 class LocalProcesses:

@@ -1,70 +1,39 @@
 """``attnspec campaign TARGET``: hunting with draws for what golden cases miss."""
 
-from __future__ import annotations
-
+import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from attnspec.base.errors import TargetError, UsageError
-from attnspec.command_line.command_options import FiniteRange, target_options
-
-if TYPE_CHECKING:
-    from attnspec.guard.task import Task
-    from attnspec.targets.target import Target
-    from attnspec_draws.campaign.executors import Executor
-    from attnspec_draws.campaign.keeping import Kept
-    from attnspec_draws.campaign.outcome import PartOutcome
-    from attnspec_draws.campaign.plan import Plan, Sought
-    from attnspec_draws.commands.campaign_progress import Drawing
-    from attnspec_draws.commands.campaign_request import Request
-
-_DEFAULT_SEED = "1"
+from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import make_console
+from attnspec.guard.task import Task
+from attnspec.targets.target import Target
+from attnspec_draws.campaign.executors import Executor, open_executor
+from attnspec_draws.campaign.keeping import Kept, digests
+from attnspec_draws.campaign.outcome import PartOutcome, tallied
+from attnspec_draws.campaign.plan import Plan, Sought
+from attnspec_draws.campaign.workers import WorkerLostError
+from attnspec_draws.campaign.working import planned, planned_apart, run_campaign
+from attnspec_draws.commands import OPTIONS
+from attnspec_draws.commands.campaign_files import check_files, write_coverage, write_recipes
+from attnspec_draws.commands.campaign_progress import Drawing, doing
+from attnspec_draws.commands.campaign_request import Request, request_of
+from attnspec_draws.commands.campaign_summary import (
+    failures_found,
+    once,
+    print_failures,
+    print_failures_so_far,
+    print_tally,
+    ungraded_sentence,
+)
 
 
 @click.command()
-@click.argument("target", required=False)
-@click.option("--command", metavar="COMMAND", help="A program that speaks the process protocol, instead of TARGET.")
-@click.option("--cases", type=click.IntRange(min=1), metavar="N", help="Draw N cases, in all operations together.")
-@click.option("--minutes", type=FiniteRange(min=0, min_open=True), metavar="M", help="Draw for M minutes.")
-@click.option("--seed", default=_DEFAULT_SEED, metavar="WORD", help="What to draw by; 1 if not said.")
-@click.option("--operation", "operations", multiple=True, metavar="OPERATION", help="Draw this one. Repeatable.")
-@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="Draw in this dtype. Repeatable.")
-@click.option(
-    "--elements", type=click.IntRange(min=2), metavar="N", help="Of the largest tensor: 2 or more; 60,000 if not said."
-)
-@click.option(
-    "--longest", type=click.IntRange(min=1), metavar="N", help="The longest axis: 1 or more; 4,096 if not said."
-)
-@click.option("--executor", default="local:1", metavar="WHERE", help="local:N, or dask:tcp://HOST:PORT.")
-@click.option(
-    "--resume",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Keep results in FILE as they come, and go on with those that it holds.",
-)
-@click.option(
-    "--recipes",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the small draws that fail into FILE; into FILE.py as recipes of golden cases.",
-)
-@click.option(
-    "--coverage",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write what golden cases and draws cover into FILE, in Markdown.",
-)
-@click.option("--convention", "conventions", multiple=True, metavar="K=V", help="What it follows. Repeatable.")
-@target_options(
-    but=("strict_table", "layout"),
-    without=click.option(
-        "--without", multiple=True, metavar="WORDS", help="What is not to be drawn: float_mask,uniform."
-    ),
-)
-@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call.")
+@options_of("campaign", OPTIONS)
 def campaign(
     target: Target,
     *,
@@ -85,14 +54,6 @@ def campaign(
 
     Ends with 0 when nothing failed, with 1 when something did, or nothing could be graded.
     """
-    import tempfile
-
-    from attnspec_draws.campaign.executors import open_executor
-    from attnspec_draws.campaign.keeping import Kept, digests
-    from attnspec_draws.commands.campaign_files import check_files
-    from attnspec_draws.commands.campaign_progress import doing
-    from attnspec_draws.commands.campaign_request import request_of
-
     if (target.python is None) == (target.command is None):
         raise UsageError("Say what to try: either TARGET (such as torch, or ./mine.py) or --command.")
     if (cases is None) == (minutes is None):
@@ -128,18 +89,6 @@ class _Hunt(NamedTuple):
 
 def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
     """Draw, report the outcome, and return the exit status."""
-    from attnspec.command_line.terminal import make_console
-    from attnspec_draws.campaign.outcome import tallied
-    from attnspec_draws.commands.campaign_files import write_coverage, write_recipes
-    from attnspec_draws.commands.campaign_progress import Drawing, doing
-    from attnspec_draws.commands.campaign_summary import (
-        failures_found,
-        print_failures,
-        print_failures_so_far,
-        print_tally,
-        ungraded_sentence,
-    )
-
     request, workers, kept, cases, minutes = hunt
     shown = str(request.about["target"])
     with doing(f"finding out what {shown} offers"):
@@ -176,11 +125,6 @@ def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
 
 def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
     """Return the plan that is kept, or find what the target offers."""
-    from attnspec_draws.campaign.plan import Plan
-    from attnspec_draws.campaign.workers import WorkerLostError
-    from attnspec_draws.campaign.working import planned, planned_apart
-    from attnspec_draws.commands.campaign_summary import once
-
     if kept.plan is not None:
         return kept.plan
     try:
@@ -201,8 +145,6 @@ def _plan(workers: Executor, task: Task, kept: Kept, sought: Sought) -> Plan:
 
 def _draw(task: Task, plan: Plan, workers: Executor, kept: Kept, drawing: Drawing) -> KeyboardInterrupt | None:
     """Draw until all is drawn, the time has passed, or somebody interrupts it; return that interruption."""
-    from attnspec_draws.campaign.working import run_campaign
-    from attnspec_draws.commands.campaign_progress import doing
 
     def keep(outcome: PartOutcome) -> None:
         kept.keep(outcome)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.files import check_replaceable, replace_file
 from attnspec.base.literals import array_literal
-from attnspec.cases import load_suite
+from attnspec.cases import Case, load_suite
 from attnspec.contract import OPERATIONS
 from attnspec_draws import draw, recipe_from_text
 from attnspec_draws.campaign.covering import coverage_page, covered, together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from attnspec.cases import Case
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.outcome import PartOutcome
     from attnspec_draws.campaign.plan import Plan

@@ -1,23 +1,17 @@
 """Words of ``attnspec campaign``: what is to be drawn, and of which target."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import CAPABILITIES
 from attnspec.guard.task import Task
-from attnspec.targets.target import pairs, words
+from attnspec.targets.target import Target, pairs, words
 from attnspec.validation import check_operation, check_request
 from attnspec_draws import can_be_left_out, words_of_draws
 from attnspec_draws.campaign.plan import Sought
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec.targets.target import Target
 
 _CALLED = {"operation": "bare_operation"}
 """Fields of a target that have another name in the files of campaigns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -11,18 +12,15 @@ import click
 
 from attnspec.command_line.terminal import say
 from attnspec.reports.wording import counted, sentence
-from attnspec_draws.campaign.explaining_failures import FoundProblem, deadly, evidence_of, explained
+from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem, deadly, evidence_of, explained
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.campaign.working import shrunk_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from rich.console import Console
 
     from attnspec.guard.task import Task
     from attnspec_draws.campaign.executors import Executor
-    from attnspec_draws.campaign.explaining_failures import Evidence
     from attnspec_draws.campaign.outcome import PartOutcome, Tally
     from attnspec_draws.campaign.plan import Plan
     from attnspec_draws.commands.campaign_progress import Drawing

@@ -1,51 +1,25 @@
 """``attnspec judge TARGET... --shapes FILE``: a verdict by draws that nobody has seen."""
 
-from __future__ import annotations
-
 import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import FiniteRange, target_options
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec.targets.target import Target
-    from attnspec_draws.judge import JudgeReport
+from attnspec.command_line.command_options import options_of
+from attnspec.command_line.terminal import make_console, printing_verdict
+from attnspec.targets.target import Target, pairs
+from attnspec.validation import check_request
+from attnspec_draws import is_seed
+from attnspec_draws.commands import OPTIONS
+from attnspec_draws.judge import DRAWS, Conditions, JudgeReport, judged, read_shapes
 
 
 @click.command("judge")
-@click.argument("targets", nargs=-1, metavar="TARGET...")
-@click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the protocol.")
-@click.option(
-    "--shapes",
-    required=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The operation, dtypes and shapes to judge at, as JSON.",
-)
-@click.option("--draws", type=click.IntRange(min=1), metavar="N", help="Draws at each shape; 64 if not said.")
-@target_options(
-    but=("strict_table", "backward", "without"),
-    layout=click.option("--layout", metavar="LAYOUT", help="How its arrays are laid out, such as bshe."),
-)
-@click.option(
-    "--convention", "conventions", multiple=True, metavar="K=V", help="What its answers are graded by. Repeatable."
-)
-@click.option("--forbid", "forbidden", multiple=True, metavar="NAME", help="A function it must not call. Repeatable.")
-@click.option("--sandbox", metavar="COMMAND", help="Run it behind COMMAND: as another user, or in a container.")
-@click.option("--timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For each call; 60 if not said.")
-@click.option("--start-timeout", type=FiniteRange(min=0.001), metavar="SECONDS", help="For its start; 120.")
-@click.option("--total", type=FiniteRange(min=0.001), metavar="SECONDS", help="For all its calls together.")
-@click.option("--memory", type=click.IntRange(min=1), metavar="MB", help="How much its process may ask for.")
-@click.option("--seed", metavar="WORD", help="See the draws of an earlier report again; this judges nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options_of("judge", OPTIONS)
 def judge_candidates(
     targets: tuple[str, ...],
     *,
@@ -66,12 +40,6 @@ def judge_candidates(
     It runs in a process of its own, which never holds what is expected. Several are judged by the same draws, and
     ranked. Ends with 0 when all are right, with 1 when one is wrong.
     """
-    from attnspec.command_line.terminal import make_console, printing_verdict
-    from attnspec.targets.target import Target, pairs
-    from attnspec.validation import check_request
-    from attnspec_draws import is_seed
-    from attnspec_draws.judge import DRAWS, Conditions, judged, read_shapes
-
     if not targets and not commands:
         raise UsageError("Say what to judge: one or several TARGETs such as ./mine.py, or --command.")
     if seed is not None and not is_seed(seed):
@@ -130,8 +98,6 @@ def _rank(report: JudgeReport) -> tuple[int, float, float]:
 
 
 def _print_one(report: JudgeReport) -> None:
-    from attnspec.command_line.terminal import make_console
-
     console = make_console()
 
     def say(sentence: str) -> None:

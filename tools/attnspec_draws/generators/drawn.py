@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.dtypes import HALF_PRECISION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -1,18 +1,12 @@
 """Limits of a draw: its dtype, what it leaves out, and how large it may be; and lengths of axes within them."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from attnspec_draws.generators.words import Stream
-
+from attnspec_draws.generators.words import Stream
 
 ELEMENTS = 60_000
 """How many elements the largest tensor of a draw may have: so many take a millisecond or two to be graded."""

@@ -1,22 +1,15 @@
 """Memory of drawn inputs: their order and strides, one array given for several inputs, one part for many."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_draws.generators.drawn import Drawn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Words, weights
 
 MEMORY_ORDER = "presentation"
 """The word for a case of which an input has another memory order than the ordinary one."""
@@ -79,17 +72,7 @@ def _one_part(words: Words, inputs: dict[str, NDArray[Any]], names: Sequence[str
     return {name: layout}
 
 
-_LAYOUTS = {
-    "fortran": 3,
-    "heads_last": 4,
-    "heads_last_gapped": 2,
-    "reversed": 3,
-    "gapped": 3,
-    "inside": 3,
-    "readonly": 1,
-    "fused": 3,
-    "prefix": 3,
-}
+_LAYOUTS = weights("memory_order")
 """Memory layouts that any numbers can have, with weights."""
 
 _LAID_OUT, _EVERYWHERE = 25, 40

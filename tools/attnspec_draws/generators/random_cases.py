@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from attnspec.cases import Case
     from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.generators.limits import Limits

@@ -1,21 +1,15 @@
 """Inputs of which one has another shape, or arguments of which one has another value, so that they must be refused."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Words
 
 REFUSED = "refused"
 """The word for a case that must be refused."""

@@ -1,23 +1,16 @@
 """Special numbers of drawn inputs: all alike, too large or too small for float16, one of them not finite."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.memory import ONE_ARRAY, ONE_PART
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.words import Words
 
 ALIKE = "alike"
 

@@ -1,23 +1,22 @@
 """Trivial answers: wrong answers that are cheap to give, and the forms that those of all operations share."""
 
-from __future__ import annotations
-
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run
 from attnspec.grading.expectation import reference_outputs
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Outputs: TypeAlias = dict[str, "NDArray[Any]"]
-Answer: TypeAlias = Callable[["Answered"], Mapping[str, "NDArray[Any]"]]
+Outputs: TypeAlias = dict[str, NDArray[Any]]
+Answer: TypeAlias = Callable[["Answered"], Mapping[str, NDArray[Any]]]
 
 PRECISE = ("float64", "float32")
 """Dtypes in which an error of a hundredth or a thousandth is no rounding."""
@@ -61,10 +60,6 @@ class TrivialAnswer:
     sentence: str
     answer: Answer
     dtypes: tuple[str, ...] = FLOAT_DTYPES
-
-
-Row: TypeAlias = tuple[str, str, Answer] | tuple[str, str, Answer, tuple[str, ...]]
-"""Fields of a trivial answer, in order."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +115,28 @@ class Forms:
             for name in self.outputs
         }
 
-    def listed(self, previous: str, *rows: Row) -> tuple[TrivialAnswer, ...]:
-        """Return zeros, the trivial answers of some rows, and the answer to the call before, called `previous`."""
-        every: tuple[Row, ...] = (("zeros", "zeros", self.zeros), *rows, ("previous_answer", previous, self.previous))
-        return tuple(TrivialAnswer(*row[:3], row[3] if len(row) == 4 else FLOAT_DTYPES) for row in every)
+    def listed(
+        self, answers: Mapping[str, Answer], precise: tuple[str, ...] = ("half_precision",)
+    ) -> tuple[TrivialAnswer, ...]:
+        """Return zeros, some answers by name, and that to the call before; `precise` are wrong in `PRECISE` alone.
+
+        ``trivial_answers.json`` has their sentences; `ValueError` where it has one for others.
+        """
+        every = {"zeros": self.zeros, **answers, "previous_answer": self.previous}
+        sentences = _sentences()[self.operation]
+        if sentences.keys() != every.keys():
+            alone = ", ".join(sorted(sentences.keys() ^ every.keys()))
+            raise ValueError(f"{self.operation}: give {alone} both an answer and a sentence in trivial_answers.json.")
+        return tuple(
+            TrivialAnswer(name, sentences[name], answer, PRECISE if name in precise else FLOAT_DTYPES)
+            for name, answer in every.items()
+        )
+
+
+@cache
+def _sentences() -> dict[str, dict[str, str]]:
+    """Return the sentence of each trivial answer, by operation and name."""
+    return json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
 
 def in_half_precision(inputs: Mapping[str, NDArray[Any]]) -> Outputs:

@@ -4,25 +4,26 @@ The algorithm is in ``spec/draws.md``. Whole numbers alone decide, so that every
 the dtype of the draw has every number exactly.
 """
 
-from __future__ import annotations
-
+import json
 import math
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases.generator import bell_of, fnv1a64, hashed_counters, splitmix64
 from attnspec.contract.dtypes import rounded_to
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-
 Chosen = TypeVar("Chosen")
 
 _MASK = (1 << 64) - 1
+
+
+def weights(name: str) -> Mapping[str, int]:
+    """Return the weight of each thing that can be drawn, as ``weights.json`` has them under a name."""
+    return json.loads(Path(__file__).with_name("weights.json").read_bytes())[name]
 
 
 class Stream:

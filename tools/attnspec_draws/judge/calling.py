@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from attnspec.cases import suite_of
 from attnspec.grading import NOT_GRADED, Values
-from attnspec.runner import run_suite
+from attnspec.runner import Result, run_suite
+from attnspec.runner.result import Measured
+from attnspec.targets import Implementation
 from attnspec.validation import measured_of
-from attnspec_draws import draw
+from attnspec_draws import Recipe, draw
 from attnspec_draws.generators.words import REVERSED
-from attnspec_draws.judge.certificate import certificate
-from attnspec_draws.judge.distinguishing import answering_of, distinguish, recognised
-from attnspec_draws.judge.questions import requested_again, smaller
+from attnspec_draws.judge.candidate import Conditions
+from attnspec_draws.judge.certificate import Certificate, certificate
+from attnspec_draws.judge.distinguishing import DrawReported, answering_of, distinguish, recognised
+from attnspec_draws.judge.questions import Question, requested_again, smaller
 from attnspec_draws.judge.tally import Tally, tally_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.runner import Result
-    from attnspec.runner.result import Measured
-    from attnspec.targets import Implementation
-    from attnspec_draws import Recipe
-    from attnspec_draws.judge.candidate import Conditions
-    from attnspec_draws.judge.certificate import Certificate
-    from attnspec_draws.judge.distinguishing import DrawReported
-    from attnspec_draws.judge.questions import Question
 
 VARIANTS = (0, 1, REVERSED)
 """Each draw is called with other numbers, too, and with its own in the opposite order: shapes and sums stay."""

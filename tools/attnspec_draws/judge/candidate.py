@@ -1,27 +1,21 @@
 """The candidate: in a process of its own, with limits, and without anything that is expected of it."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.process.opening import behind_layers, without_own_choices
 from attnspec.process.process import ProcessImplementation, isolated
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attnspec.targets import Implementation
-    from attnspec.targets.target import Target
-    from attnspec_draws.judge.shapes import Shape
+from attnspec.targets import Implementation
+from attnspec.targets.target import Target
+from attnspec_draws.judge.shapes import Shape
 
 MESSAGE_LIMIT = 2**32
 """Longest message in bytes: tensors of real sizes fit, and what a candidate sends without end does not."""

@@ -1,22 +1,15 @@
 """Certificate of a set of draws: which trivial answers would have failed it, and which would have passed."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.validation.one_case import run_of
-from attnspec_draws import draw
+from attnspec_draws import Recipe, draw
 from attnspec_draws.generators.random_cases import trivial_answers_of
 from attnspec_draws.generators.refusing import REFUSED
-from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, distinguish
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from attnspec_draws import Recipe
-    from attnspec_draws.judge.distinguishing import DrawReported
+from attnspec_draws.judge.distinguishing import DISTINGUISHED, THE_SAME, UNDECIDED, DrawReported, distinguish
 
 DRAWS = 64
 """Draws a set: of attention's, 40 of 40 were complete in float32, 38 in bfloat16 (spec/studies/trivial-answers.md)."""

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.cases import attributes_in
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, rounded_to
-from attnspec.grading import Values, compare
+from attnspec.grading import Run, Values, compare
 from attnspec.grading.expectation import reference_outputs
+from attnspec.runner import Result
 from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
-from attnspec_draws.generators.trivial_answers import Answered, Part
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.grading import Run
-    from attnspec.runner import Result
-    from attnspec_draws.generators.trivial_answers import TrivialAnswer
-
+from attnspec_draws.generators.trivial_answers import Answered, Part, TrivialAnswer
 
 Telling = Literal["distinguished", "undecided", "the same", "aside", "no answer"]
 

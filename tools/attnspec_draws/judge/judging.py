@@ -1,20 +1,19 @@
 """Judging: candidates are started one after the other, called, and reported on."""
 
-from __future__ import annotations
-
 import secrets
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from attnspec.base.errors import ProtocolError, TargetError, UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import suite_of
 from attnspec.contract.conventions import concerning
-from attnspec.targets.target import CandidateOptions, spelled_out, target_of
+from attnspec.targets.target import CandidateOptions, Target, spelled_out, target_of
 from attnspec.validation import make_report
-from attnspec_draws.judge.calling import Calling
+from attnspec_draws.judge.calling import Calling, Follower
 from attnspec_draws.judge.candidate import (
     Conditions,
     as_judged,
@@ -23,21 +22,12 @@ from attnspec_draws.judge.candidate import (
     check_size,
     opened,
 )
-from attnspec_draws.judge.own_inputs import tried
+from attnspec_draws.judge.own_inputs import OwnCheckFound, tried
 from attnspec_draws.judge.own_modules import load_own_modules
 from attnspec_draws.judge.questions import questions
-from attnspec_draws.judge.shapes import read_shapes, shapes_from
+from attnspec_draws.judge.shapes import Shape, read_shapes, shapes_from
 from attnspec_draws.judge.tally import sampled
 from attnspec_draws.judge.verdict import JudgeReport, judge_report_of, not_loaded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Unpack
-
-    from attnspec.targets.target import Target
-    from attnspec_draws.judge.calling import Follower
-    from attnspec_draws.judge.own_inputs import OwnCheckFound
-    from attnspec_draws.judge.shapes import Shape
 
 DRAWS = 64
 """Draws at a shape: sets that distinguish all trivial answers take about 23 of them, and never took more than 51."""

@@ -1,27 +1,20 @@
 """Whether a user's own inputs, compared by a fixed rule, could distinguish cheap wrong answers."""
 
-from __future__ import annotations
-
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import REFERENCE_DTYPE, is_float, rounded_to
 from attnspec.grading.expectation import reference_outputs
 from attnspec_draws.generators.random_cases import random_cases_of, trivial_answers_of
 from attnspec_draws.generators.trivial_answers import Answered
-from attnspec_draws.judge.shapes import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.judge.shapes import OwnCheck, Shape
+from attnspec_draws.judge.shapes import KINDS, OwnCheck, Shape
 
 _SEED = 0
 """Any seed does: which trivial answers a rule lets pass hangs on the spread of the numbers alone."""

@@ -1,69 +1,23 @@
 """Modules of the judge, loaded before a candidate is started: the disk afterwards may be its work."""
 
-from __future__ import annotations
-
 import importlib
+import json
 import pkgutil
 import sys
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attnspec.base.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
+_NAMES: Mapping[str, Collection[str]] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+"""Names by their use, read before a candidate is started.
 
-_PACKAGES = (
-    "attnspec.base",
-    "attnspec.bounds",
-    "attnspec.cases",
-    "attnspec.contract",
-    "attnspec.diagnosis",
-    "attnspec.families",
-    "attnspec.grading",
-    "attnspec.process",
-    "attnspec.reports",
-    "attnspec.runner",
-    "attnspec.specification",
-    "attnspec.targets",
-    "attnspec.validation",
-    "attnspec_draws",
-    "attnspec_mistakes",
-    "attnspec_probes",
-    "attnspec_reference",
-)
-"""Packages of which some modules are loaded late, for a command that needs none of them starts sooner."""
-
-_OTHERS = (
-    "encodings.idna",
-    "importlib.metadata",
-    "jsonschema",
-    "ml_dtypes",
-    "numpy.ma",
-    "numpy.random",
-    "rich.padding",
-    "rich.table",
-    "rich.text",
-    "unicodedata",
-)
-"""Modules that NumPy and the standard library load late, and those that these packages import where needed."""
-
-_ELSEWHERE = ("attnspec.tensors", "attnspec_draws.campaign", "attnspec_draws.commands")
-"""Modules that need other libraries and run in the candidate's process alone, and those of a campaign."""
-
-_TRUSTED = (
-    "attnspec",
-    "attnspec_adapters",
-    "attnspec_draws",
-    "attnspec_mistakes",
-    "attnspec_probes",
-    "attnspec_reference",
-    "ml_dtypes",
-    "numpy",
-    *sys.stdlib_module_names,
-)
-"""Modules that a verdict rests on: none may come from where a candidate lies."""
+`packages`: of these some modules are loaded late, for a command that needs none of them starts sooner. `others`: those
+that NumPy and the standard library load late, and that these packages import where needed. `elsewhere`: those that need
+other libraries and run in the candidate's process alone, and those of a campaign. `trusted`: what a verdict rests on
+beside the standard library; none may come from where a candidate lies.
+"""
 
 
 def load_own_modules(targets: Collection[str]) -> None:
@@ -73,7 +27,7 @@ def load_own_modules(targets: Collection[str]) -> None:
     """
     files = (target for target in targets if target.partition(":")[0].endswith(".py") or Path(target).is_file())
     folders = {Path(file.rpartition(":")[0] or file).resolve().parent for file in files}
-    for name in _TRUSTED:
+    for name in (*_NAMES["trusted"], *sys.stdlib_module_names):
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None)
         if file is not None and Path(file).resolve().parent in folders:
@@ -82,15 +36,15 @@ def load_own_modules(targets: Collection[str]) -> None:
                 "so that what the judge needs is its own."
             )
     with _without(folders):
-        for name in _PACKAGES:
+        for name in _NAMES["packages"]:
             _load(name)
-        for name in _OTHERS:
+        for name in _NAMES["others"]:
             importlib.import_module(name)
 
 
 def _load(name: str) -> None:
     """Load a module, and all below it."""
-    if name in _ELSEWHERE:
+    if name in _NAMES["elsewhere"]:
         return
     module = importlib.import_module(name)
     for below in pkgutil.iter_modules(getattr(module, "__path__", ())):

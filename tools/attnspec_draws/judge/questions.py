@@ -1,21 +1,14 @@
 """Questions to a candidate: draws at the shapes that its user names and beside them, by seeds that reveal no other."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from attnspec_draws import Recipe, drawn_of
 from attnspec_draws.generators.random_cases import case_generator_of
 from attnspec_draws.generators.words import Words
-from attnspec_draws.judge.shapes import limits_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from attnspec_draws.judge.shapes import Shape
-
+from attnspec_draws.judge.shapes import Shape, limits_at
 
 Where = Literal["at", "beside", "smaller"]
 

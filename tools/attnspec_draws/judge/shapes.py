@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.cases.tensor_json import shapes_of
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.contract.operation import Input
 from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec_draws.drawing import case_of
 from attnspec_draws.generators.drawn import CHANGED
@@ -18,13 +21,6 @@ from attnspec_draws.generators.limits import NO_AXES, Limits
 from attnspec_draws.generators.memory import MEMORY_ORDER
 from attnspec_draws.generators.random_cases import random_cases_of
 from attnspec_draws.generators.refusing import REFUSED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from attnspec.contract.operation import Input
-
 
 _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
 

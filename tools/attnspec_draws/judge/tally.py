@@ -1,21 +1,16 @@
 """Tally of draws, and the share of large ones that is compared with values."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attnspec.cases import Case
+from attnspec.runner import Result
 from attnspec_draws.judge.shapes import ROWS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from attnspec.cases import Case
-    from attnspec.runner import Result
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,18 @@
 """The verdict on a candidate: one word, the reason for it, and all that it rests on."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attnspec.base.plain_text import plain_text
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
+from attnspec.reports.report import Report
 from attnspec.reports.wording import sentence
-from attnspec_draws.judge.tally import NOTHING_DRAWN, Tally
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from attnspec.reports.report import Report
-    from attnspec_draws.judge.candidate import Conditions
-    from attnspec_draws.judge.certificate import Certificate
-    from attnspec_draws.judge.own_inputs import OwnCheckFound
-    from attnspec_draws.judge.tally import Sampled
+from attnspec_draws.judge.candidate import Conditions
+from attnspec_draws.judge.certificate import Certificate
+from attnspec_draws.judge.own_inputs import OwnCheckFound
+from attnspec_draws.judge.tally import NOTHING_DRAWN, Sampled, Tally
 
 Word = Literal["right", "right at your shapes, wrong beside them", "wrong", "not judged"]
 

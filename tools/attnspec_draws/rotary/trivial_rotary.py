@@ -1,18 +1,10 @@
 """Trivial answers of rotary positions: applying them, their frequencies and their tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.trivial_answers import PRECISE, Forms, Outputs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.trivial_answers import Answer, Answered
+from attnspec_draws.generators.trivial_answers import Answer, Answered, Forms, Outputs
 
 _ROTATED = Forms("apply_rotary", ("output",))
 _FREQUENCIES = Forms("rotary_frequencies", ("inverse_frequencies",))
@@ -89,65 +81,47 @@ def _with_coarse_phases(call: Answered) -> Outputs:
 
 TRIVIAL_ROTARY = {
     "apply_rotary": _ROTATED.listed(
-        "the output of the call before",
-        ("unchanged", "its input, not turned at all", lambda call: {"output": call.inputs["x"]}),
-        ("other_pairs", "the pairs of the other pairing", _with_other_pairs),
-        (
-            "other_way",
-            "pairs that are turned the other way",
-            lambda call: _ROTATED.answer(call, sin=-call.inputs["sin"]),
-        ),
-        (
-            "exchanged",
-            "cosine and sine exchanged",
-            lambda call: _ROTATED.answer(call, cos=call.inputs["sin"], sin=call.inputs["cos"]),
-        ),
-        ("in_place", "second features that are turned with the turned first ones", _first_feature_first),
-        ("first_token", "every token turned as the first one", _turned_as(_TOKENS, first=True)),
-        ("token_before", "every token turned as the one before it", _turned_as(_TOKENS, first=False)),
-        ("first_entry", "every batch entry turned as the first one", _turned_as(_BATCH, first=True)),
-        ("heads_moved", "the output of the head before", _ROTATED.moved(1)),
-        ("batch_moved", "the output of the batch entry before", _ROTATED.moved(0)),
-        ("half_precision", "pairs that were turned in float16", _ROTATED.half_precision, PRECISE),
+        {
+            "unchanged": lambda call: {"output": call.inputs["x"]},
+            "other_pairs": _with_other_pairs,
+            "other_way": lambda call: _ROTATED.answer(call, sin=-call.inputs["sin"]),
+            "exchanged": lambda call: _ROTATED.answer(call, cos=call.inputs["sin"], sin=call.inputs["cos"]),
+            "in_place": _first_feature_first,
+            "first_token": _turned_as(_TOKENS, first=True),
+            "token_before": _turned_as(_TOKENS, first=False),
+            "first_entry": _turned_as(_BATCH, first=True),
+            "heads_moved": _ROTATED.moved(1),
+            "batch_moved": _ROTATED.moved(0),
+            "half_precision": _ROTATED.half_precision,
+        },
     ),
     "rotary_frequencies": _WITH_FACTOR.listed(
-        "the frequencies of the call before",
-        ("unscaled", "frequencies and a factor without any scaling", _WITH_FACTOR.changed(scaling=None)),
-        (
-            "linear",
-            "frequencies that are all divided by the factor",
-            lambda call: _WITH_FACTOR.answer(call, scaling=None if call.attributes.get("factor") is None else "linear"),
-        ),
-        ("usual_base", "powers of 10000, whatever the base", _WITH_FACTOR.changed(theta=None)),
-        ("short", "what holds for texts as long as those in training", _WITH_FACTOR.changed(sequence_length=None)),
-        ("half_powers", "powers that fall half as fast", _of_odd_powers),
-        ("pairs_moved", "the frequency of the pair before", _FREQUENCIES.moved(0)),
-        ("no_attention_factor", "an attention factor of 1", lambda _: {"attention_factor": np.ones((), np.float64)}),
+        {
+            "unscaled": _WITH_FACTOR.changed(scaling=None),
+            "linear": lambda call: _WITH_FACTOR.answer(
+                call, scaling=None if call.attributes.get("factor") is None else "linear"
+            ),
+            "usual_base": _WITH_FACTOR.changed(theta=None),
+            "short": _WITH_FACTOR.changed(sequence_length=None),
+            "half_powers": _of_odd_powers,
+            "pairs_moved": _FREQUENCIES.moved(0),
+            "no_attention_factor": lambda _: {"attention_factor": np.ones((), np.float64)},
+        },
     ),
     "rotary_tables": _TABLES.listed(
-        "the tables of the call before",
-        ("exchanged", "cosine and sine exchanged", lambda call: {"cos": call.right["sin"], "sin": call.right["cos"]}),
-        ("other_way", "sines of the other sign", lambda call: {"sin": -call.right["sin"]}),
-        ("counted", "tables for the positions 0, 1, 2, ...", lambda call: _counted(call, 0)),
-        (
-            "counted_on",
-            "tables for positions that are counted on from the first one",
-            lambda call: _counted(call, call.inputs["position_ids"][:, :1]),
-        ),
-        ("first_entry", "tables of the first batch entry for all", _of_first_entry),
-        (
-            "next_position",
-            "tables for the position behind",
-            lambda call: _TABLES.answer(call, position_ids=call.inputs["position_ids"] + 1),
-        ),
-        (
-            "byte",
-            "tables for positions below 256",
-            lambda call: _TABLES.answer(call, position_ids=call.inputs["position_ids"] % 256),
-        ),
-        ("no_factor", "tables without the attention factor", _factor_times(0)),
-        ("factor_twice", "tables that are multiplied by the attention factor twice", _factor_times(2)),
-        ("coarse_phases", "cosines and sines of phases in bfloat16", _with_coarse_phases, PRECISE),
+        {
+            "exchanged": lambda call: {"cos": call.right["sin"], "sin": call.right["cos"]},
+            "other_way": lambda call: {"sin": -call.right["sin"]},
+            "counted": lambda call: _counted(call, 0),
+            "counted_on": lambda call: _counted(call, call.inputs["position_ids"][:, :1]),
+            "first_entry": _of_first_entry,
+            "next_position": lambda call: _TABLES.answer(call, position_ids=call.inputs["position_ids"] + 1),
+            "byte": lambda call: _TABLES.answer(call, position_ids=call.inputs["position_ids"] % 256),
+            "no_factor": _factor_times(0),
+            "factor_twice": _factor_times(2),
+            "coarse_phases": _with_coarse_phases,
+        },
+        precise=("coarse_phases",),
     ),
 }
 """Operation to its trivial answers, cheapest first."""

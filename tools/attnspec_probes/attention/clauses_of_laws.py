@@ -1,48 +1,25 @@
 """The finding of one call of a black box: a law, or the part that goes wrong; and the clauses that it may break."""
 
-from __future__ import annotations
-
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
 from attnspec.specification import clauses as specified
+from attnspec_probes.attention.single_laws.probe import Probe
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+TABLE: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+"""What laws are about.
 
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.probe import Probe
-
-
-_OF_ARGUMENT = {
-    "mask": ("mask.boolean", "mask.additive", "mask.broadcast", "masked_nonfinite", "fully_masked_row"),
-    "past_key": ("past.concatenation", "past.present", "past.position", "heads.grouped"),
-    "key_lengths": ("key_lengths.exclusion", "key_lengths.alignment"),
-    "query_lengths": ("query_lengths.rows", "query_lengths.alignment"),
-    "sinks": ("sinks.denominator", "sinks.fully_masked_row", "sinks.logsumexp", "softmax.stability"),
-    "alibi_slopes": ("alibi.distance", "alibi.heads", "alibi.position"),
-    "is_causal": ("causal.top_left", "causal.bottom_right", "past.position"),
-    "causal_alignment": ("causal.bottom_right", "key_lengths.alignment", "query_lengths.alignment", "window.position"),
-    "scale": ("scale.explicit", "scale.zero", "scale.negative"),
-    "softcap": ("softcap.definition", "softcap.order", "softcap.off"),
-    "window": ("window.left", "window.right", "window.open_side", "window.position"),
-}
-"""Optional argument to the clauses about it. Several add up: any may be handled wrongly beside the others."""
-
-_PLAIN = (
-    "scores",
-    "scale.default",
-    "softmax.keys",
-    "softmax.stability",
-    "weights",
-    "output",
-    "heads.grouped",
-    "precision.accumulation",
-)
-"""Clauses that a call without optional arguments can break."""
+`of_argument`: optional argument to the clauses about it. Several add up: any may be handled wrongly beside the others.
+`of_no_argument`: the clauses that a call without such arguments can break. `of_constraint`: constraint to its clause.
+`of_step`: step that was rounded to the clauses about it; the others make the scores. `words`: constraint to the kind of
+a law about it, and to its subject in a sentence.
+"""
 
 
 def clause(name: str) -> str:
@@ -57,8 +34,8 @@ def clauses(names: Iterable[str]) -> tuple[str, ...]:
 
 def of_arguments(arguments: frozenset[str]) -> tuple[str, ...]:
     """Return the clauses that may be broken where a call goes wrong with these optional arguments and no fewer."""
-    names = [name for argument in _OF_ARGUMENT if argument in arguments for name in _OF_ARGUMENT[argument]]
-    return clauses(dict.fromkeys(names or _PLAIN))
+    names = [name for argument, about in TABLE["of_argument"].items() if argument in arguments for name in about]
+    return clauses(dict.fromkeys(names or TABLE["of_no_argument"]))
 
 
 def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tuple[str, ...]:
@@ -128,15 +105,7 @@ def of_constraint(constraint: str, probe: Probe) -> str:
     of_probe = {"mask": of_mask, "causal": of_causality, "position": of_position}
     if constraint in of_probe:
         return of_probe[constraint](probe)
-    names = {
-        "left": "window.left",
-        "right": "window.right",
-        "open_side": "window.open_side",
-        "mask axes": "mask.broadcast",
-        "lengths": "key_lengths.exclusion",
-        "keys": "softmax.keys",
-    }
-    return clause(names[constraint])
+    return clause(TABLE["of_constraint"][constraint])
 
 
 ARGUMENTS = "arguments"

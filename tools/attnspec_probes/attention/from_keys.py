@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, part
 from attnspec_probes.attention.single_laws.attended_laws import (
+    AttendedLaw,
     above_threshold,
     attended_in,
     attended_laws,
@@ -17,32 +20,12 @@ from attnspec_probes.attention.single_laws.attended_laws import (
     refined,
     threshold,
 )
-from attnspec_probes.attention.single_laws.probe import read, resized
+from attnspec_probes.attention.single_laws.probe import Probe, Reading, read, resized
 from attnspec_probes.attention.single_laws.total_laws import fill_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.attended_laws import AttendedLaw
-    from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
-
-_WORDS = {
-    "position": ("offset", "Positions"),
-    "causal": ("offset", "Causality"),
-    "left": ("window", "The left side of the window"),
-    "right": ("window", "The right side of the window"),
-    "open_side": ("window", "The window"),
-    "mask": ("mask", "The mask"),
-    "mask axes": ("mask", "The mask"),
-    "lengths": ("lengths", "Key lengths"),
-    "keys": ("keys", "Keys"),
-}
-"""Constraint to the kind of a law about it, and to its subject in a sentence."""
 
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
@@ -116,7 +99,7 @@ def _attended(law: AttendedLaw, probe: Probe) -> Finding:
     if law.constraint == "keys" and probe.arguments:
         named = clauses.of_arguments(probe.arguments)
     parameters = {"constraint": law.constraint, **law.parameters}
-    kind, subject = _WORDS[law.constraint]
+    kind, subject = clauses.TABLE["words"][law.constraint]
     return Finding(kind, named, f"{subject}: {law.change}.", parameters, output)
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
 from attnspec_probes.attention.from_keys import from_threshold, is_general
 from attnspec_probes.attention.from_scale import from_scale
-from attnspec_probes.attention.single_laws.alibi_laws import alibi_laws
+from attnspec_probes.attention.single_laws.alibi_laws import AlibiLaw, alibi_laws
 from attnspec_probes.attention.single_laws.attended_laws import constraints_of, together
-from attnspec_probes.attention.single_laws.logit_laws import logit_laws, logits_are_right, rows_of
+from attnspec_probes.attention.single_laws.logit_laws import LogitLaw, Rows, logit_laws, logits_are_right, rows_of
 from attnspec_probes.attention.single_laws.plain_laws import feature_law
 from attnspec_probes.attention.single_laws.total_laws import total_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.alibi_laws import AlibiLaw
-    from attnspec_probes.attention.single_laws.logit_laws import LogitLaw, Rows
     from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _NO_FACTOR = 1e-9

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause
 from attnspec_probes.attention.single_laws.logit_laws import logit_laws, rows_of
-from attnspec_probes.attention.single_laws.probe import read
+from attnspec_probes.attention.single_laws.probe import Probe, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.probe import Probe
 
 _SAME = 1e-4
 """Relative difference up to which two measured factors are one."""

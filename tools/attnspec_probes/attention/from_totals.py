@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
@@ -14,11 +16,6 @@ from attnspec_probes.attention.single_laws.plain_laws import first_wrong_length,
 from attnspec_probes.attention.single_laws.total_laws import total_laws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.probe import Probe, Reading
 

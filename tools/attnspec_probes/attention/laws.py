@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import ARGUMENTS, UNREAD, Finding, part
 from attnspec_probes.attention.from_keys import from_placing
 from attnspec_probes.attention.looking import look
-from attnspec_probes.attention.single_laws.probe import OPERATION
+from attnspec_probes.attention.single_laws.probe import OPERATION, Probe
 from attnspec_probes.attention.single_laws.reducing import (
     Start,
     follows_earlier_calls,
@@ -25,11 +26,8 @@ from attnspec_probes.attention.single_laws.reducing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
     from attnspec.runner import Result
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.probe import Probe
 
 _STARTS = 3
 """Failing cases of different arguments tried for a law; a mistake that none shows plainly is reported by its cases."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause, part
@@ -12,16 +13,11 @@ from attnspec_probes.attention.from_keys import from_fill, from_keys
 from attnspec_probes.attention.from_logits import from_logits
 from attnspec_probes.attention.from_totals import from_heads, from_tiles, from_total, from_values
 from attnspec_probes.attention.single_laws.attended_laws import of_mask
-from attnspec_probes.attention.single_laws.probe import read
+from attnspec_probes.attention.single_laws.probe import Probe, read
 from attnspec_probes.attention.single_laws.rounding_laws import looks_rounded, rounding_law
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.probe import Probe
 
 _BITS = {"float64": 53, "float32": 24}
 
@@ -31,18 +27,6 @@ _CALM = 3.0
 _LOWEST_READ, _NUMBERS, _STEP = 28.0, 57, 23
 """The mask at which a key, beside one of 0, still gets a share that can be read; how many such numbers are tried; and
 how many of them lie between neighbours."""
-
-_OF_STEP = {
-    "mask": ("mask.additive",),
-    "distance": ("alibi.distance",),
-    "sinks": ("sinks.denominator",),
-    "weights": ("precision.accumulation", "weights"),
-    "exponentials": ("precision.accumulation", "weights"),
-    "sums": ("precision.accumulation", "weights"),
-    "value": ("precision.accumulation", "output"),
-    "output": ("precision.accumulation", "output"),
-}
-"""Step that was rounded to the clauses about it; the others make the scores."""
 
 
 def look(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
@@ -121,7 +105,7 @@ def _rounded(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:
     if law.step == "scale":
         named = (clauses.of_scale(probe),)
     else:
-        named = clauses.clauses(_OF_STEP.get(law.step, ("precision.accumulation", "scores")))
+        named = clauses.clauses(clauses.TABLE["of_step"].get(law.step, ("precision.accumulation", "scores")))
     how = "cut" if law.is_cut else "rounded"
     reported = f"The step {law.step!r} is {how} to {law.bits} significant bits of {_BITS[dtype]}."
     return [Finding("rounding", named, reported, {"bits": float(law.bits), "step": law.step})]

@@ -1,13 +1,13 @@
 """What goes wrong behind the softmax of the backward pass: delta, softcap, scale."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_patches import backward_with, changing, in_some, repeating
+from attnspec_mistakes.attention.forward.attention_patches import Backward, backward_with, changing, in_some, repeating
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.phases import applied_scale, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
@@ -19,14 +19,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     sum_attended,
     sum_to_mask,
 )
-from attnspec_reference.precision import result_dtype, widen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.attention.forward.attention_patches import Backward
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans, result_dtype, widen
 
 
 def subtracting(change: Callable[[Array], Array]) -> Backward:

@@ -1,13 +1,13 @@
 """What goes wrong at the edges of masks, softmax and windows of the backward pass, and with its refusals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.attention.backward.backward_products import is_additive
-from attnspec_mistakes.attention.forward.attention_patches import backward_with, repeating, replaying
+from attnspec_mistakes.attention.forward.attention_patches import Backward, backward_with, repeating, replaying
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import on_calls
 from attnspec_reference.attention.phases import largest_logit
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
@@ -16,13 +16,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     sum_for_keys,
     sum_for_queries,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.attention.forward.attention_patches import Backward
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 
 def hidden_below(lowest: float) -> Backward:

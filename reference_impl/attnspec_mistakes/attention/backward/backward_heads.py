@@ -1,13 +1,20 @@
 """What goes wrong in the backward pass where gradients are summed: over shared heads, in blocks, into masks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_mistakes.attention.backward.backward_sinks import summed_to_sinks
-from attnspec_mistakes.attention.forward.attention_patches import backward_with, changing, in_some, repeating, replaying
+from attnspec_mistakes.attention.forward.attention_patches import (
+    Backward,
+    backward_with,
+    changing,
+    in_some,
+    repeating,
+    replaying,
+)
 from attnspec_mistakes.attention.forward.forward_scores import (
     by_number_of_shared_heads,
     first_head_for_all,
@@ -15,26 +22,19 @@ from attnspec_mistakes.attention.forward.forward_scores import (
     tiled_heads,
 )
 from attnspec_mistakes.attention.forward.forward_softmax import nan_in_hidden_tile
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import on_calls
 from attnspec_reference.attention.attention_logits import is_boolean, repeat_heads, within_window
 from attnspec_reference.attention.phases import join_sinks
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
+    AttentionGradients,
     scaled_dot_product_attention_backward,
     sum_for_keys,
     sum_for_queries,
     sum_over_group,
     sum_to_mask,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_mistakes.attention.forward.attention_patches import Backward
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.attention.scaled_dot_product_attention_backward import AttentionGradients
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 
 def in_groups(of_heads: Array, key_heads: int) -> Array:

@@ -1,13 +1,13 @@
 """What goes wrong in the backward pass with memory, dtypes, and at the ends of a range."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from attnspec_mistakes.attention.forward.attention_patches import backward_with, replaying
+from attnspec_mistakes.attention.forward.attention_patches import Backward, backward_with, replaying
 from attnspec_mistakes.misread_memory import (
     as_it_lies_in_memory,
     distinguished,
@@ -17,8 +17,8 @@ from attnspec_mistakes.misread_memory import (
     tokens_close_together,
     without_gaps,
 )
-from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import altered, by_name, in_single_precision, on_calls, through_float16
+from attnspec_mistakes.mistake import Made, Making
+from attnspec_mistakes.patches import Outputs, altered, by_name, in_single_precision, on_calls, through_float16
 from attnspec_reference.attention.attention_logits import add_distance_bias, cap_scores
 from attnspec_reference.attention.phases import applied_scale, largest_logit, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
@@ -28,17 +28,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     sum_for_queries,
     sum_to_mask,
 )
-from attnspec_reference.precision import result_dtype, round_to
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_mistakes.attention.forward.attention_patches import Backward
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Outputs
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans, result_dtype, round_to
 
 TENSORS = ("grad_output", "query", "key", "value", "mask")
 

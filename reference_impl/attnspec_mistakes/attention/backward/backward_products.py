@@ -1,19 +1,20 @@
 """What goes wrong in the backward pass: masks found anew, and the products of the gradients."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import (
+    Backward,
     backward_with,
     changing,
     in_some,
     repeating,
     replaying,
 )
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_logits import add_distance_bias, is_boolean
 from attnspec_reference.attention.causal_mask import causal_mask
@@ -23,13 +24,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     scaled_dot_product_attention_backward,
     sum_for_keys,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.attention.forward.attention_patches import Backward
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 _CHUNK = 32
 """Queries that kernels take at a time."""

@@ -1,19 +1,20 @@
 """What goes wrong in the backward pass with sinks, with the logsumexp, and where nothing may be attended to."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import (
+    Backward,
     backward_with,
     changing,
     in_some,
     repeating,
     replaying,
 )
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import altered, ignoring, replacing
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
@@ -22,13 +23,7 @@ from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     scaled_dot_product_attention_backward,
     shares_of_keys,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.attention.forward.attention_patches import Backward
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans
 
 
 def of_sinks(change: Callable[[Array, Array, Array, Booleans], Array]) -> Backward:

@@ -5,14 +5,13 @@ be wrong in another. What knows of no quantized tensors gets products of numbers
 layouts of serving steps are swapped as in the contract's own.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import altered, by_name, patch
+from attnspec_mistakes.patches import Computation, Outputs, altered, by_name, patch
 from attnspec_reference.attention.attention_inputs import check_scale
 from attnspec_reference.attention.attention_logits import dequantize, output_dtype_or_own
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -30,20 +29,9 @@ from attnspec_reference.attention.served_attention import (
     read_in_order,
     tokens_first,
 )
-from attnspec_reference.precision import result_dtype, round_to, widen, widen_if_given
+from attnspec_reference.precision import Array, Integers, result_dtype, round_to, widen, widen_if_given
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.patches import Computation, Outputs
-    from attnspec_reference.precision import Array
-
-    Backward = Callable[..., AttentionGradients]
-    from collections.abc import Callable
-
-    from attnspec_reference.attention.scaled_dot_product_attention import Attention
-    from attnspec_reference.precision import Integers
-
+Backward = Callable[..., AttentionGradients]
 
 TENSORS = ("query", "key", "value")
 """The tensors that may be quantized; a past is as its new tokens are."""

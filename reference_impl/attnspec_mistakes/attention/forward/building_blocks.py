@@ -1,26 +1,19 @@
 """What goes wrong in what attention is built of: softmax, causal masks, splitting and combining heads."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import ignoring, in_working_precision, named_output, patch, through_float16
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import Computation, ignoring, in_working_precision, named_output, patch, through_float16
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
-from attnspec_reference.precision import result_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans, result_dtype
 
 
 def softmax_with(**steps: object) -> Computation:

@@ -1,8 +1,7 @@
 """What goes wrong in the numbers of attention and in the memory that holds them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,8 @@ from attnspec_mistakes.misread_memory import (
     tokens_close_together,
     without_gaps,
 )
-from attnspec_mistakes.mistake import Made
-from attnspec_mistakes.patches import cut_to_bfloat16, in_single_precision, replacing, through_float16
+from attnspec_mistakes.mistake import Made, Making
+from attnspec_mistakes.patches import Computation, cut_to_bfloat16, in_single_precision, replacing, through_float16
 from attnspec_reference.attention.attention_logits import add_distance_bias, is_boolean
 from attnspec_reference.attention.phases import (
     applied_scale,
@@ -27,14 +26,7 @@ from attnspec_reference.attention.phases import (
     weigh_values,
 )
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-from attnspec_reference.precision import result_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans, result_dtype
 
 
 def a_billion_below(logits: Array, attendable: Booleans) -> Array:

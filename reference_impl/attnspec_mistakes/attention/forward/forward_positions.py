@@ -1,26 +1,27 @@
 """What goes wrong in where tokens stand: positions, windows, lengths, a past."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
-from attnspec_mistakes.patches import exchanging, ignoring, ignoring_where, in_working_precision, patch, replacing
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import (
+    Computation,
+    exchanging,
+    ignoring,
+    ignoring_where,
+    in_working_precision,
+    patch,
+    replacing,
+)
 from attnspec_reference.attention.attention_logits import causal_offset, within_window
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
 from attnspec_reference.attention.phases import applied_scale
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 Sides = list[int | None]
 

@@ -1,18 +1,13 @@
 """What goes wrong when attention accepts what it must refuse: shapes made to fit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from attnspec_mistakes.mistake import Making
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Integers
+from attnspec_reference.precision import Integers
 
 
 def entries_repeated(**arguments: Any) -> Attention:

@@ -1,16 +1,25 @@
 """What goes wrong in the scores of attention and in its masks."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
-from attnspec_mistakes.patches import defaulting, ignoring, in_working_precision, on_calls, patch, replacing
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import (
+    Computation,
+    defaulting,
+    ignoring,
+    in_working_precision,
+    on_calls,
+    patch,
+    replacing,
+)
 from attnspec_reference.attention.attention_logits import (
     add_distance_bias,
     attendable_by_mask,
@@ -24,15 +33,7 @@ from attnspec_reference.attention.attention_logits import (
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.phases import applied_scale, scale_scores
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Booleans
+from attnspec_reference.precision import Array, Booleans
 
 
 def scaled_by_default(formula: Callable[[float], float], argument: str, *axes: int) -> Computation:

@@ -1,15 +1,15 @@
 """What goes wrong in the softmax of attention: the cap, keys in tiles, sinks."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_scores import slopes_of_first_head
-from attnspec_mistakes.patches import ignoring, in_working_precision, on_calls, replacing
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import Computation, ignoring, in_working_precision, on_calls, replacing
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.phases import (
     applied_scale,
@@ -21,13 +21,7 @@ from attnspec_reference.attention.phases import (
     weigh_values,
 )
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.precision import Array, Booleans, Integers
+from attnspec_reference.precision import Array, Booleans, Integers
 
 
 def largest_over_all(logits: Array) -> Array:

@@ -1,13 +1,13 @@
 """What goes wrong where tokens of all sequences are packed: where sequences begin, and what they count from."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.forward.attention_patches import attend_at
+from attnspec_mistakes.attention.forward.attention_patches import Positions, attend_at
+from attnspec_mistakes.mistake import Making
 from attnspec_reference.attention.served_attention import (
     ServedAttention,
     alone,
@@ -15,14 +15,7 @@ from attnspec_reference.attention.served_attention import (
     each_sequence,
     packed_attention,
 )
-from attnspec_reference.precision import result_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.attention.forward.attention_patches import Positions
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Integers
+from attnspec_reference.precision import Array, Integers, result_dtype
 
 Cut = tuple[slice, slice]
 """Which queries and which keys a sequence has."""

@@ -1,12 +1,12 @@
 """What goes wrong in paged attention beside the pages: owners, positions, reading."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import (
+    Positions,
     attend_at,
     by_list,
     by_table,
@@ -17,6 +17,7 @@ from attnspec_mistakes.attention.forward.attention_patches import (
 )
 from attnspec_mistakes.attention.forward.paged_tables import in_flat_pool
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, read_forwards
+from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import altered
 from attnspec_reference.attention.attention_logits import is_boolean
 from attnspec_reference.attention.served_attention import (
@@ -29,14 +30,7 @@ from attnspec_reference.attention.served_attention import (
     pages_needed,
     read_in_order,
 )
-from attnspec_reference.precision import result_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.attention.forward.attention_patches import Positions
-    from attnspec_mistakes.mistake import Making
-    from attnspec_reference.precision import Array, Integers
+from attnspec_reference.precision import Array, Integers, result_dtype
 
 
 def without(keep: Callable[[list[Integers]], list[list[bool]]]) -> Callable[..., ServedAttention]:

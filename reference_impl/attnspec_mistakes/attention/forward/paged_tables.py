@@ -1,29 +1,23 @@
 """What goes wrong in paged attention: pages, their size, the table or the list that names them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import by_list, by_table, in_pages, reading_pages
-from attnspec_mistakes.patches import altered, patch
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import Computation, altered, patch
 from attnspec_reference.attention.served_attention import (
+    ServedAttention,
     attend_to_pages,
     paged_attention,
     paged_attention_by_list,
     pages_needed,
     read_in_order,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation
-    from attnspec_reference.attention.served_attention import ServedAttention
-    from attnspec_reference.precision import Array, Integers
+from attnspec_reference.precision import Array, Integers
 
 
 def table_rows(change: Callable[[Array], Array]) -> Mapping[str, Computation]:

@@ -1,14 +1,15 @@
 """What goes wrong with quantized tensors: their numbers, their scales, and whose scale it is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attnspec_mistakes.attention.forward.attention_patches import TENSORS, attention_given, attention_with, tensors_of
 from attnspec_mistakes.attention.forward.forward_softmax import WITHOUT_MAXIMUM
-from attnspec_mistakes.patches import by_name, exchanging, ignoring, on_calls
+from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.patches import Computation, Outputs, by_name, exchanging, ignoring, on_calls
 from attnspec_reference.attention.attention_logits import (
     add_mask,
     cap_scores,
@@ -19,17 +20,7 @@ from attnspec_reference.attention.attention_logits import (
 )
 from attnspec_reference.attention.phases import divide_by_total, join_sinks, score_every_key, weigh_values
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
-from attnspec_reference.precision import round_to, widen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from attnspec_mistakes.mistake import Making
-    from attnspec_mistakes.patches import Computation, Outputs
-    from attnspec_reference.precision import Array, Booleans
-
+from attnspec_reference.precision import Array, Booleans, round_to, widen
 
 _E4M3, _E5M2 = "float8_e4m3fn", "float8_e5m2"
 _LEAST_NORMAL = {_E4M3: 2.0**-6, _E5M2: 2.0**-14}

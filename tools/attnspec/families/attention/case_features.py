@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.cases import Inputs
+from attnspec.cases import Case, Inputs
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec.cases import Case
     from attnspec.cases.generator import Generated
 
+_WORDS: Mapping[str, str] = json.loads(Path(__file__).with_name("words_of_inputs.json").read_bytes())
+"""Optional input to what its case has, in words."""
 
 _WIDTHS = (8, 16, 32, 64, 128)
 """Widths of a head that kernels treat specially; what is wrong from some width on is wrong beyond one of them."""
@@ -34,25 +36,7 @@ def features(case: Case) -> list[tuple[str, bool]]:
 def _inputs(case: Case) -> list[tuple[str, bool]]:
     inputs = case.inputs
     mask = inputs.get("mask")
-    names = {
-        "past_key": "a past",
-        "key_lengths": "key lengths",
-        "query_lengths": "query lengths",
-        "sinks": "sinks",
-        "alibi_slopes": "ALiBi slopes",
-        "query_scale": "a quantized query",
-        "key_scale": "quantized keys",
-        "value_scale": "quantized values",
-        "w_output": "an output projection",
-        "b_query": "a bias of the queries",
-        "b_key": "a bias of the keys",
-        "b_value": "a bias of the values",
-        "b_output": "a bias of the output",
-        "output": "the output of the forward pass",
-        "logsumexp": "the logsumexp of the forward pass",
-        "grad_logsumexp": "a gradient of the logsumexp",
-    }
-    found = [(phrase, name in inputs) for name, phrase in names.items()]
+    found = [(phrase, name in inputs) for name, phrase in _WORDS.items()]
     scales = [inputs[name] for name in ("query_scale", "key_scale", "value_scale") if name in inputs]
     found.append(("a scale for each head", any(scale.ndim > 0 and scale.shape[-1] > 1 for scale in scales)))
     found.append(("a scale for each batch entry", any(scale.ndim > 1 and scale.shape[0] > 1 for scale in scales)))

@@ -30,17 +30,16 @@ What is folded is checked as the operation's page asks; all else about query, ke
 refuse. So is what comes of a row without keys: the adapter declares it.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError, Unsupported
-from attnspec.families.attention.steps.attendance import attendance
+from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec.tensors import tensors_called
 from attnspec_reference.attention.attention_inputs import (
     check_alignment,
@@ -50,13 +49,6 @@ from attnspec_reference.attention.attention_inputs import (
     check_past,
     check_window,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.families.attention.steps.attendance import Attendance
 
 __all__ = ["plain_attention"]
 

@@ -5,6 +5,7 @@ Each function returns the lines that compute an operation's outputs from its inp
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ import numpy as np
 from attnspec.base.literals import number_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from attnspec.cases import Case
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec.families.attention.steps.quantized import product_with_scale
-from attnspec.families.record import KeySets
+from attnspec.families.record import Arrays, KeySets
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
-    from attnspec.families.record import Arrays
 
 _NO_WEIGHT = 1e-9
 """The largest share that counts as no weight: the smallest that `_LARGEST_SCORE` leaves a key lies far above."""

@@ -1,21 +1,14 @@
 """Properties of random weights, whatever generator made them."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import is_float
-from attnspec.families.record import PropertyProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.families.record import Arrays
+from attnspec.families.record import Arrays, PropertyProblem
 
 FEWEST_ELEMENTS = 4_096
 """Elements of the smallest matrix whose properties are graded."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.record import Family
 from attnspec.families.rotary.formulas import formula
 from attnspec.families.rotary.tolerances import expected, tolerance
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
 
 

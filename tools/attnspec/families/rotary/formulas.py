@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.literals import number_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from attnspec.cases import Case
 
 

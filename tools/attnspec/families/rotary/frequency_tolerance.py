@@ -4,22 +4,15 @@ Every function carries a value and its error through one formula of the specific
 roundoff counts the roundings of the formula: of its parameters, of its products and quotients, and of the result.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import settled
-from attnspec.bounds.tolerance import Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
+from attnspec.bounds.tolerance import Estimate, Precision
 
 
 class _Share(NamedTuple):

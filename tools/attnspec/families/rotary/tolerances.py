@@ -1,25 +1,16 @@
 """The tolerance of every output of every operation of rotary positions, and outputs that an overflow leaves open."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import exactly, settled
-from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given, identity
-from attnspec.families.record import Expected
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, given, identity
+from attnspec.families.record import Arrays, Expected
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
-    from attnspec.families.record import Arrays
-
 
 _CONVENTION = "half_precision_overflow"
 
@@ -120,17 +111,13 @@ def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], prec
     pairs = paired_features(cos.shape[-1], attributes.get("pairing", "half"))
     first, second = (x[..., features] for features in pairs)
     value = x.copy()
-    error, largest = np.zeros((*_runs(precision), *x.shape)), np.zeros(x.shape)
+    # An axis for the runs that a precision stands for, where it stands for several.
+    error, largest = np.zeros((*np.shape(precision.output), *x.shape)), np.zeros(x.shape)
     for features, products in zip(pairs, ((cos * first, -sin * second), (sin * first, cos * second)), strict=True):
         turned = _sum_of_products(*products, precision)
         value[..., features], error[..., features] = turned.value, turned.error
         largest[..., features] = np.fmax(*map(np.abs, products))
     return RotationBound(Estimate(value, error), largest, precision)
-
-
-def _runs(precision: Precision) -> tuple[int, ...]:
-    """Return the axis for the runs that a precision stands for; none where it stands for one."""
-    return np.shape(precision.output)
 
 
 def _sum_of_products(left: NDArray[Any], right: NDArray[Any], precision: Precision) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
@@ -11,24 +12,20 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.entries import (
+    Failure,
     diagnosis_lines,
     left_out_sentences,
     points_at,
     reported,
 )
 from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
-from attnspec.reports.problems import problems_of, whole_of
-from attnspec.reports.report import diagnosis_to_json, result_to_json, summary_to_json
+from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
+from attnspec.reports.report import Report, diagnosis_to_json, result_to_json, summary_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from attnspec.diagnosis.undeclared import Declarations
-    from attnspec.reports.entries import Failure
-    from attnspec.reports.problems import Problem, Whole
-    from attnspec.reports.report import Report
     from attnspec.runner import Result
 
 _PROBLEMS_SHOWN = 5

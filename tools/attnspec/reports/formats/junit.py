@@ -7,19 +7,15 @@ is an `error`; what is not offered is `skipped`. Elements and attributes are tho
 Jenkins' xunit plugin; since some readers show attributes and others the text, a message is in both.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 from attnspec.base.plain_text import plain_text
 from attnspec.grading import NOT_GRADED, WRONG
 from attnspec.reports import wording
 from attnspec.reports.entries import diagnosis_of, failure_of, implementation_name, profile_of, reproduction
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _LONGEST_MESSAGE = 300
 

@@ -5,17 +5,17 @@ shown as code, in which nothing is markup, a mention or a link; lists hold them,
 at a pipe even inside code.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED, WRONG
 from attnspec.reports import wording
 from attnspec.reports.entries import (
+    Failure,
     by_operation,
     diagnosis_of,
     implementation_name,
@@ -27,11 +27,6 @@ from attnspec.reports.entries import (
     suspicions,
     wrong_results,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from attnspec.reports.entries import Failure
 
 _LONGEST = 60_000
 _LONGEST_DIAGNOSIS = 15_000

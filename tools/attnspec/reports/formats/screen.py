@@ -1,22 +1,16 @@
 """Problem in a few lines, so that a run with several of them fits on a screen; and results not graded, in one line."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.entries import failure_of, points_at, suspected_clauses
-from attnspec.reports.report import diagnosis_to_json, result_to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from attnspec.reports.problems import Problem, Whole
-    from attnspec.reports.report import Report
+from attnspec.reports.problems import Problem, Whole
+from attnspec.reports.report import Report, diagnosis_to_json, result_to_json
 
 _BEGINNING, _END = 140, 40
 """Characters shown of a message: numbers or the beginning of an exception, and last the line that raised it."""

@@ -1,22 +1,15 @@
 """Writing a report to a file in the format of the file name's ending."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.files import check_replaceable, replace_file
-from attnspec.cases import canonical_json
-from attnspec.reports.report import report_to_json
+from attnspec.cases import Suite, canonical_json
+from attnspec.reports.report import Report, report_to_json
 from attnspec.reports.wording import short_verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from attnspec.cases import Suite
-    from attnspec.reports.report import Report
 
 BADGE = "badge.json"
 """Ending of a badge's file name; every other ``.json`` is a report.json."""

@@ -1,18 +1,13 @@
 """Glossary of the page: the clauses, mistakes and errata that its results name."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from attnspec.cases import Case, Suite
 from attnspec.grading import WRONG
 from attnspec.specification import clauses, errata, page_title
 from attnspec_mistakes import CATALOGUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from attnspec.cases import Case, Suite
 
 _LEADS_TO = (
     (re.compile(r"https?://[^\s<>\"]+"), "{0}"),

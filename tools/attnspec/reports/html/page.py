@@ -1,18 +1,18 @@
 """HTML page of a report: one file, one template, no request to anywhere; its data are JSON of reports and cases."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
 import math
 import re
 import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from attnspec.base.errors import UsageError
+from attnspec.cases import Case, Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
@@ -21,11 +21,6 @@ from attnspec.reports.entries import command_words, profile_of, step_sentence, w
 from attnspec.reports.html.glossary import glossary, sources
 from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.written_reports import rank, ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from attnspec.cases import Case, Suite
 
 MOST_DETAILED = 20
 """Cases that may be requested beside the failing ones."""

@@ -1,28 +1,21 @@
 """Numbers behind the pictures of one case: inputs, expected and returned outputs, and attended keys."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attnspec.cases import Case
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.contract.operation import Operation
 from attnspec.families.lookup import family_of
-from attnspec.grading import MustRefuse, Values, compare
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case
-    from attnspec.contract.operation import Operation
-    from attnspec.grading import Run
+from attnspec.grading import MustRefuse, Run, Values, compare
 
 _WHERE_NOTHING_IS_EXPECTED = str.maketrans("rw", "ad")
 """Verdicts are right, wrong and open; of an output that is not graded, elements agree, differ, or are open."""

@@ -1,35 +1,25 @@
 """Case generator of the backward pass of attention."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.attention.operations.forward import TOKENS, draw_attending, finished
+from attnspec_draws.attention.operations.forward import TOKENS, Attending, draw_attending, finished
 from attnspec_draws.attention.parts.clauses import clauses_of_backward
-from attnspec_draws.attention.parts.extents import draw_extents
+from attnspec_draws.attention.parts.extents import Extents, draw_extents
 from attnspec_draws.attention.parts.spoiling import (
     spoil,
     spoil_gradient,
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.generators.limits import FEWEST
+from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import FEWEST, Limits
 from attnspec_draws.generators.memory import share_memory
-from attnspec_draws.generators.words import coarse, full_width
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_draws.attention.operations.forward import Attending
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.words import Words, coarse, full_width
 
 _SHARE = 4
 """A quarter of the elements, for a tolerance that takes several times as long: still twice a forward draw."""

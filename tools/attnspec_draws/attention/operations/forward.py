@@ -1,19 +1,19 @@
 """Case generator of attention, and what its backward pass has in common with it."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec_draws.attention.parts.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
 from attnspec_draws.attention.parts.exclusions import draw_lengths, draw_mask, draw_window
-from attnspec_draws.attention.parts.extents import draw_extents
+from attnspec_draws.attention.parts.extents import Extents, draw_extents
 from attnspec_draws.attention.parts.large import draw_large
 from attnspec_draws.attention.parts.quantizing import clauses_of_quantized, quantize
 from attnspec_draws.attention.parts.spoiling import (
@@ -25,20 +25,11 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_padding,
 )
 from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, make_heavy, share_prefix
-from attnspec_draws.generators.drawn import those
+from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.memory import laid_out, share_memory
 from attnspec_draws.generators.special_numbers import make_alike
-from attnspec_draws.generators.words import coarse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import Words, coarse
 
 TOKENS = ("query", "key", "value")
 """Inputs that every case has, and that may share memory."""

@@ -1,27 +1,17 @@
 """Case generator of merging states: two parts of all kinds of weight, some of them empty."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec_draws.attention.parts.spoiling import ATTENDED
 from attnspec_draws.attention.parts.tokens import HEAVY, make_heavy
-from attnspec_draws.generators.drawn import those
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import laid_out
-from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import Words, coarse, coarse_or_wide, whole_numbers
 
 _AXES = ("batch", "heads", "queries", "width")
 _EMPTY_AXES = {"batch": "empty_batch", "heads": "empty_heads", "queries": "empty_queries"}

@@ -1,33 +1,22 @@
 """Case generators of attention with projections, of one head and of several, and of splitting and combining heads."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec.families.attention.steps.attendance import attendance
+from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec_draws.attention.parts.exclusions import draw_mask
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, spoil_mask
-from attnspec_draws.generators.drawn import those
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART, laid_out, share_memory
 from attnspec_draws.generators.special_numbers import ALIKE, NOT_FINITE, make_alike, spoil_one
-from attnspec_draws.generators.words import coarse_or_wide
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.families.attention.steps.attendance import Attendance
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.words import Words, coarse_or_wide
 
 _OF_ONE = ("tokens", "features", "width", "value_width", "output_width")
 _LONG_OF_ONE = {"tokens": 5, "features": 3, "width": 3, "value_width": 1, "output_width": 1}

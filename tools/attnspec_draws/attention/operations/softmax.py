@@ -1,40 +1,22 @@
 """Case generators of softmax, and of the context vector that it weighs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.drawn import those
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import MEMORY_ORDER, laid_out
 from attnspec_draws.generators.special_numbers import ALIKE, make_alike
-from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
+from attnspec_draws.generators.words import Stream, Words, coarse, coarse_or_wide, weights, whole_numbers
 
 _RANKS = {1: 2, 2: 5, 3: 3, 4: 2}
 _AXES = {"default": 4, "last": 1, "from_front": 4, "from_end": 3, "whole": 2}
 """How the axis is said, with weights."""
 
-NUMBERS = {
-    "plain": 30,
-    "full_width": 15,
-    "peaked": 10,
-    "far": 8,
-    "large": 10,
-    "shifted": 10,
-    "rising": 10,
-    "tied": 8,
-    "equal": 7,
-}
+NUMBERS = weights("softmax")
 """Classes of numbers, with weights."""
 
 MINUS_INFINITY = "minus_infinity"

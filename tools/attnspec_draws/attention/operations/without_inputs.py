@@ -1,18 +1,12 @@
 """Case generators of what has no inputs: causal masks, and random weights that are graded by their properties."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.families.attention.weight_initialisation import FEWEST_ELEMENTS
 from attnspec_draws.generators.drawn import Drawn
-from attnspec_draws.generators.limits import as_stated, draw_axes
-
-if TYPE_CHECKING:
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
+from attnspec_draws.generators.words import Words
 
 _SHORT = 8
 _LONG = {"queries": 1, "keys": 1}

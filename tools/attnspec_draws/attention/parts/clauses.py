@@ -1,19 +1,13 @@
 """The clauses that a drawn case exercises, by what it has."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attnspec.families.attention.steps.attendance import Attendance
 from attnspec_draws.generators.drawn import those
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.families.attention.steps.attendance import Attendance
 
 TOP_LEFT, BOTTOM_RIGHT = "top_left", "bottom_right"
 

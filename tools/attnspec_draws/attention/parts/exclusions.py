@@ -1,22 +1,15 @@
 """Exclusions of keys from the queries of a drawn case: masks, causality, windows and lengths."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec_draws.generators.words import coarse, whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
+from attnspec_draws.attention.parts.extents import Extents
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Stream, Words, coarse, whole_numbers
 
 _BELOW = -(2.0**14)
 """A finite number that hides a key in effect, and that every dtype holds with its logit."""

@@ -1,16 +1,10 @@
 """Lengths of the axes of attention: drawn ones, short for the most part, and those of a user's shapes."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream
-
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Stream
 
 SHORT = 8
 """Longest axis that is short: mistakes that depend on no tile show there."""

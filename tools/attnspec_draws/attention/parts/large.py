@@ -1,28 +1,19 @@
 """Attention at real sizes: inputs generated where they are read, sampled rows, and parts for trivial answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.cases import Inputs
+from attnspec.cases import Case, Inputs
 from attnspec.cases.generator import BELL, Generated, Rise
 from attnspec.families.attention.steps.attendance import attendance
+from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import Drawn
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.trivial_answers import Part
-from attnspec_draws.generators.words import Words
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream
-
+from attnspec_draws.generators.words import Stream, Words, weights
 
 _BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
 """Fields of numbers as fine as a sum of four fields can be: 16 bits make 17 digits, the others those of their dtype."""
@@ -40,15 +31,7 @@ _TINY = {"float64": 2.0**-60, "float32": 2.0**-60, "float16": 2.0**-8, "bfloat16
 _WIDE = 16.0
 """Values far above those of other draws: whoever clips them is seen."""
 
-LARGE_CLASSES = {
-    "plain": 40,
-    "full_width": 14,
-    "large": 8,
-    "rising": 12,
-    "tiny": 6,
-    "uniform": 6,
-    "wide": 14,
-}
+LARGE_CLASSES = weights("large")
 """Classes of numbers, with weights; those of small draws as far as a generator makes them."""
 
 _TILES = (16, 32, 64, 128, 256, 512, 1024, 2048)

@@ -1,23 +1,16 @@
 """Drawn queries, keys and values of few bits, and the scales that they are multiplied by."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import RUN_DTYPE, numpy_dtype
+from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import those
-from attnspec_draws.generators.words import whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Words, whole_numbers
 
 _QUANTIZED = 10
 """Of a hundred draws, how many have quantized tensors."""

@@ -1,17 +1,12 @@
 """Refusals of attention: clauses by which other shapes of inputs, and other values of arguments, are refused."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
+from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.refusing import Misfit, Refusals
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
 
 
 def _alone(clause: str) -> Refusals:

@@ -1,24 +1,17 @@
 """NaN and infinity in drawn cases of attention: most where no query may look, or no result is expected."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attnspec.families.attention.steps.attendance import Attendance
+from attnspec_draws.attention.parts.extents import Extents
+from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.special_numbers import NOT_FINITE
-from attnspec_draws.generators.words import whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.families.attention.steps.attendance import Attendance
-    from attnspec_draws.attention.parts.extents import Extents
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import Words, whole_numbers
 
 EXCLUDED, ATTENDED, SCORES = "excluded_nonfinite", "attended_nan", "infinite_scores"
 PADDED, MASKED, OF_GRADIENT = "padded_nonfinite", "nan_in_mask", "nan_in_gradient"

@@ -1,24 +1,16 @@
 """The numbers of drawn queries, keys and values: plain ones for the most part, and classes that are hard to add."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.words import coarse, full_width, whole_numbers
+from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.words import Stream, Words, coarse, full_width, weights, whole_numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
-
-
-Tokens = dict[str, "NDArray[Any]"]
+Tokens = dict[str, NDArray[Any]]
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
 """Factors of queries, with weights: coarse ones alone give scores of a third, and weights nearly alike."""
@@ -48,20 +40,7 @@ PREFIX = "shared_prefix"
 _PREFIXED = 30
 """Of a hundred draws with lengths of keys, in how many all entries begin with the same keys and values."""
 
-CLASSES: Mapping[str, int] = {
-    "plain": 43,
-    "full_width": 14,
-    "peaked": 7,
-    "large": 4,
-    "rising": 7,
-    "tied": 5,
-    "nearly_tied": 4,
-    "equal": 3,
-    "uniform": 3,
-    "cancelling": 4,
-    "tiny": 3,
-    "far_below": 3,
-}
+CLASSES = weights("tokens")
 """Classes of numbers, with weights."""
 
 

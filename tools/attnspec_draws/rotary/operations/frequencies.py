@@ -1,53 +1,26 @@
 """Case generator of rotary frequencies: every scaling, with all that it uses and with what it does not."""
 
-from __future__ import annotations
-
+import json
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from attnspec_draws.generators.drawn import Drawn
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.refusing import Misfit
-from attnspec_draws.generators.words import whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
-
+from attnspec_draws.generators.words import Words, weights, whole_numbers
 
 _SHORT = 12
 
-_SCALINGS = {
-    None: 2,
-    "none": 1,
-    "linear": 3,
-    "dynamic": 4,
-    "llama3": 5,
-    "longrope": 4,
-    "proportional": 3,
-    "yarn": 8,
-}
+_SCALINGS = {None: 2, **weights("scaling")}
 """Scalings for longer texts, with weights; none is not stated."""
 
-_NEEDED: Mapping[str | None, tuple[str, ...]] = {
-    "linear": ("factor",),
-    "dynamic": ("factor", "original_length"),
-    "llama3": ("factor", "original_length", "low_frequency_factor", "high_frequency_factor"),
-    "longrope": ("factor", "original_length", "short_factors", "long_factors"),
-    "yarn": ("factor", "original_length"),
-}
-_USED: Mapping[str | None, tuple[str, ...]] = {
-    "dynamic": ("sequence_length",),
-    "longrope": ("sequence_length", "attention_factor"),
-    "proportional": ("factor", "proportion"),
-    "yarn": (
-        *("beta_fast", "beta_slow", "truncate"),
-        *("magnitude_scaling", "magnitude_scaling_all_dimensions", "attention_factor"),
-    ),
-}
-"""Scaling to the parameters that it cannot do without, and to those that it hears beside them."""
+_TABLE: Any = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+_NEEDED: Mapping[str | None, Sequence[str]] = _TABLE["needed"]
+_USED: Mapping[str | None, Sequence[str]] = _TABLE["used"]
+_OTHERS: Mapping[str, float] = _TABLE["others"]
+"""Scaling to the parameters that it cannot do without, and to those that it hears; values of those that it does not."""
 
 _THETAS = {None: 4, 500000.0: 4, 1000000.0: 2, 100.0: 2, 8.0: 1, 10000.0: 1}
 _FACTORS = {4.0: 4, 8.0: 3, 2.0: 3, 1.5: 2, 32.0: 2, 1.0: 1}
@@ -66,19 +39,7 @@ _ATTENTION_FACTORS = {None: 8, 1.25: 1, 0.5: 1, 0.0: 1}
 """Values of the parameters, with weights; none is not stated."""
 
 _UNUSED = 25
-_OTHERS = {
-    "factor": 2.5,
-    "original_length": 16,
-    "sequence_length": 64,
-    "attention_factor": 1.5,
-    "low_frequency_factor": 1.0,
-    "high_frequency_factor": 4.0,
-    "proportion": 0.5,
-    "beta_fast": 4.0,
-    "truncate": False,
-    "magnitude_scaling": 2.0,
-}
-"""Of a hundred draws, how many state a parameter that the scaling does not use, and which values these have."""
+"""Of a hundred draws, how many state a parameter that the scaling does not use."""
 
 _NEAR = 1 / 64
 """How near an end of the range of yarn may come to a whole number: on which side of it rounding falls is chance."""
@@ -109,7 +70,7 @@ def draw_frequencies(words: Words, limits: Limits) -> Drawn:
     )
 
 
-def _refused_without(scaling: str | None) -> tuple[str, ...]:
+def _refused_without(scaling: str | None) -> Sequence[str]:
     """Return what it is refused to leave away; models of longrope derive the factor from their longest text."""
     needed = _NEEDED.get(scaling, ())
     return tuple(name for name in needed if name != "factor") if scaling == "longrope" else needed

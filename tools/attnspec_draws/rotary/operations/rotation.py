@@ -1,29 +1,20 @@
 """Case generator of applying rotary positions: both pairings, features that are left alone, tables of any numbers."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.rotary.tolerances import paired_features
-from attnspec_draws.generators.drawn import those
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import laid_out, share_memory
 from attnspec_draws.generators.refusing import Misfit
 from attnspec_draws.generators.special_numbers import NOT_FINITE, make_alike, spoil_one
-from attnspec_draws.generators.words import coarse, coarse_or_wide, whole_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Stream, Words
+from attnspec_draws.generators.words import Stream, Words, coarse, coarse_or_wide, whole_numbers
 
 _AXES = ("batch", "heads", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "heads": 2, "batch": 1, "untouched": 1}

@@ -1,23 +1,13 @@
 """Case generator of rotary tables: positions in any order, near and far, and frequencies of any size from 0 to 1."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
-from attnspec_draws.generators.drawn import those
-from attnspec_draws.generators.limits import as_stated, draw_axes
+from attnspec_draws.generators.drawn import Drawn, those
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import laid_out
-from attnspec_draws.generators.words import full_width, whole_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec_draws.generators.drawn import Drawn
-    from attnspec_draws.generators.limits import Limits
-    from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import Words, full_width, whole_numbers
 
 _AXES = ("batch", "tokens", "pairs")
 _LONG = {"tokens": 5, "pairs": 4, "batch": 1}

@@ -1,23 +1,15 @@
 """Laws of ALiBi: which distance, between which positions, by the slope of which head, logits lose."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.attendance import positions
-from attnspec_probes.attention.single_laws.logit_laws import RESIDUALS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.logit_laws import Rows
-    from attnspec_probes.attention.single_laws.probe import Probe
+from attnspec_probes.attention.single_laws.logit_laws import RESIDUALS, Rows
+from attnspec_probes.attention.single_laws.probe import Probe
 
 
 @dataclass(frozen=True)

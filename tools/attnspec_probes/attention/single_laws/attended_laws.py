@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.attendance import positions
-from attnspec_probes.attention.single_laws.probe import Probe, read
+from attnspec_probes.attention.single_laws.probe import Probe, Reading, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
-    from attnspec_probes.attention.single_laws.probe import Reading
 
 _NO_WEIGHT = 1e-13
 """A share of the largest weight of its row below this is none: probes keep logits closer together than 25."""
@@ -47,7 +44,7 @@ class AttendedLaw:
     adds_mask: bool = True
 
 
-Constraints = dict[str, "NDArray[np.bool_]"]
+Constraints = dict[str, NDArray[np.bool_]]
 _OF_POSITION = ("causal", "left", "right")
 """The constraints that positions decide."""
 

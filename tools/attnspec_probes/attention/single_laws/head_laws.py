@@ -1,17 +1,12 @@
 """Which key head and batch entry each query head reads."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.probe import Probe, Reading
+from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _SAME = {"float64": 1e-9, "float32": 1e-4}
 

@@ -1,19 +1,14 @@
 """Which logits weights come from: the factor of scores, mask and distance, the form of the cap."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
-    from attnspec_probes.attention.single_laws.probe import Probe, Reading
+from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 RESIDUALS = {"float64": 1e-8, "float32": 3e-4}
 """Residuals that a law may leave of the logits: logarithms of weights that are exact to some thousand roundings."""

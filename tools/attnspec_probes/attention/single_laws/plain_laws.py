@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention.single_laws.attended_laws import attended_in
 from attnspec_probes.attention.single_laws.probe import Probe, read
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec_probes import Calling
     from attnspec_probes.attention.single_laws.logit_laws import Rows
 

@@ -6,19 +6,16 @@ memory, or earlier calls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.families.attention.steps.quantized import is_quantized
 from attnspec_probes.attention.single_laws.probe import OPERATION, Probe, resized
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from attnspec.cases import Case
     from attnspec.runner import Result
     from attnspec_probes import Calling

@@ -1,20 +1,13 @@
 """At which step, and to which precision, something was rounded."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import to_run_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.probe import Probe
+from attnspec_probes.attention.single_laws.probe import Probe
 
 _DROP = 30.0
 """A rounding explains what is wrong where with it the error is so many times smaller."""

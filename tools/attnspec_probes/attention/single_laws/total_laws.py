@@ -1,22 +1,15 @@
 """Laws of the softmax's total: a mass that is added, sinks of other heads, excluded keys that keep a share."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec_probes.attention.single_laws.alibi_laws import OF_HEAD
 from attnspec_probes.attention.single_laws.attended_laws import constraints_of, together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from attnspec_probes.attention.single_laws.probe import Probe, Reading
+from attnspec_probes.attention.single_laws.probe import Probe, Reading
 
 _ERRORS = {"float64": 1e-7, "float32": 1e-3}
 """Relative error up to which masses of several rows are the same: a mass is a difference of sums that are close."""

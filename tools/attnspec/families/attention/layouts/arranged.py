@@ -37,15 +37,13 @@ In the layouts of serving, attention has other arguments: see `serving`.
 from __future__ import annotations
 
 import string
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attnspec.contract.arrangement import Arrangement, Axes, read_axes
+from attnspec.contract.arrangement import Arrangement, Axes, Circumstances, Layout, read_axes
 from attnspec.families.attention.layouts.serving import packed, paged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnspec.contract.arrangement import Circumstances, Layout
     from attnspec.families.record import Arrays
 
 _ATTENDING = ("query", "key", "value", "output")

@@ -4,16 +4,11 @@ A case may hand keys over backwards, with gaps or with their axes in another ord
 new memory of them, which is laid out in the same way again: pools, tables and lists are read by strides, too.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 def can_be_kept(array: NDArray[Any]) -> bool:

@@ -6,18 +6,16 @@ A sequence has as many queries and keys as count in its batch entry; a past stan
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
 from attnspec.families.attention.layouts.memory_order import arranged_as, can_be_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from attnspec.contract.arrangement import Circumstances
     from attnspec.families.record import Arrays
 

@@ -37,13 +37,16 @@ attributes, and from how often the same was requested before; so they are the sa
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.contract.arrangement import Repacked
+from attnspec.contract.arrangement import Circumstances, Layout, Repacked
 from attnspec.families.attention.layouts.sequences import (
     OPERATION,
+    Sequences,
     arranged_as_given,
     draw_of,
     sequences_of,
@@ -51,12 +54,6 @@ from attnspec.families.attention.layouts.sequences import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.arrangement import Circumstances, Layout
-    from attnspec.families.attention.layouts.sequences import Sequences
     from attnspec.families.record import Arrays
 
 

@@ -8,15 +8,13 @@ depends on how a sum is arranged: 0 times NaN is NaN, and an infinity may give e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from attnspec.families.record import Arrays, Marks
 
 

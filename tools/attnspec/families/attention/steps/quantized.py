@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import LARGEST, QUANTIZED_DTYPES
 from attnspec.families.attention.steps.rounding_cells import norm_of_cells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from attnspec.bounds.tolerance import Precision
     from attnspec.families.record import Arrays
 

@@ -5,20 +5,15 @@ rounding step of another is often rounded to the same number, and so are the num
 cell add up with the values that they meet, and do not cancel.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import FEW_TERMS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
+from attnspec.bounds.tolerance import Precision
 
 _FINEST = 2.0**-49
 """The finest unit: shares are known here in float64, whose own last digits may separate equal ones."""

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import exactly
-from attnspec.bounds.tolerance import Estimate, Tolerance
-from attnspec.families.attention.steps.nonfinite import not_finite
+from attnspec.bounds.tolerance import Estimate, Precision, Tolerance
+from attnspec.families.attention.steps.nonfinite import NotFinite, not_finite
 from attnspec.families.attention.tolerance.error_bound import attention_tolerance
 from attnspec.families.attention.tolerance.gradient_error import GradientRange, GradientTolerance, repeated_last
 from attnspec.families.attention.tolerance.logits import Alternatives, repeated
 from attnspec.families.attention.tolerance.score_gradients import ScoreGradients, Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
-    from attnspec.families.attention.steps.nonfinite import NotFinite
     from attnspec.families.record import Arrays
 
 

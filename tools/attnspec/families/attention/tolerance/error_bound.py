@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import (
     FEW_TERMS,
@@ -25,7 +27,7 @@ from attnspec.bounds.estimates import (
     share_interval,
     summation_error,
 )
-from attnspec.bounds.tolerance import Estimate, Interval, Tolerance
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance
 from attnspec.families.attention.steps.attendance import Attendance, attendance, range_of_live_values
 from attnspec.families.attention.steps.nonfinite import special_scores
 from attnspec.families.attention.steps.rounding_cells import Norms, coherent_norms
@@ -44,11 +46,6 @@ from attnspec.families.attention.tolerance.logits import (
 from attnspec.families.attention.tolerance.orders_of_summing import error_of_corrections, error_of_lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.steps.quantized import Quantization
     from attnspec.families.record import Arrays, Marks
 

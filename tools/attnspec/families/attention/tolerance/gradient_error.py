@@ -13,15 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import INNER
-from attnspec.bounds.tolerance import Estimate
+from attnspec.bounds.tolerance import Estimate, Precision
 from attnspec.families.attention.tolerance.weighed_sums import Carried, Terms, ones, rounding_to_the_dtype, weighed_sum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.tolerance.score_gradients import ScoreGradients
 
 

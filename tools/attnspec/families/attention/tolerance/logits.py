@@ -4,23 +4,15 @@ They are products, scaled, softly capped, with biases added; a sink is one more 
 independent of each other; that of a projected query is one error, which all keys meet.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import carried, norm, summation_error
-from attnspec.bounds.tolerance import Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
-
+from attnspec.bounds.tolerance import Estimate, Precision
 
 _LARGEST_SQUARES = 2**20
 """Elements of one head of keys that are squared together."""

@@ -7,20 +7,17 @@ towards the other by a share. The second costs digits where the outputs are of v
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import INNER, exactly, exponent_error
-from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, identity
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
     from attnspec.families.record import Arrays
 
 _LOWEST = np.finfo(np.float64).min

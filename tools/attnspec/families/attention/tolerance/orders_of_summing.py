@@ -6,18 +6,13 @@ the way are left when the lanes cancel. An online softmax corrects its sums when
 logits rise by the same step again and again, the same rounding of the same factor is taken each time.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import DRIFT, FEW_TERMS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
+from attnspec.bounds.tolerance import Precision
 
 LANES = (2, 4, 8, 16, 32)
 """How many keys are summed beside each other: by the registers of processors, and by loops that are unrolled."""

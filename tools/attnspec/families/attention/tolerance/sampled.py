@@ -6,25 +6,21 @@ queries of one head at a time, so that the memory that it takes stays small howe
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec.bounds.tolerance import Elsewhere, Estimate, Interval
-from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
+from attnspec.bounds.tolerance import Elsewhere, Estimate, Interval, Precision, Tolerance
+from attnspec.families.attention.tolerance.error_bound import AttentionBound, AttentionTolerance, attention_tolerance
 from attnspec.families.attention.tolerance.logits import Alternatives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision, Tolerance
     from attnspec.cases import Inputs
     from attnspec.cases.generator import Generated
-    from attnspec.families.attention.tolerance.error_bound import AttentionTolerance
 
 _LARGEST_BLOCK = 2**19
 """Scores that are bounded together: with more, what the bound holds at a time would not fit beside the inputs."""

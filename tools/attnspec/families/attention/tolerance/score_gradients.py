@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import INNER, denominator_error, logarithm_error, norm, summation_error
-from attnspec.bounds.tolerance import Estimate
+from attnspec.bounds.tolerance import Estimate, Precision
 from attnspec.families.attention.steps.rounding_cells import weighed_norm
 from attnspec.families.attention.tolerance.weighed_sums import (
     INDEPENDENT_CELLS,
@@ -24,9 +25,6 @@ from attnspec.families.attention.tolerance.weighed_sums import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
     from attnspec.families.attention.tolerance.error_bound import AttentionTolerance
 
 _LARGEST_EXPONENT = 50.0

@@ -6,20 +6,15 @@ share it, or over the axes along which a mask was repeated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.bounds.estimates import DRIFT, INNER, ROUNDED_TWICE, drift_of_shares, norm, summation_error
-from attnspec.bounds.tolerance import Estimate
+from attnspec.bounds.tolerance import Estimate, Precision
 from attnspec.families.attention.steps.rounding_cells import RoundedAlike, equal_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.bounds.tolerance import Precision
 
 INDEPENDENT_CELLS = 2
 """Deviations of a sum of weights that are rounded to the dtype, each cell by itself, before they meet the values."""
