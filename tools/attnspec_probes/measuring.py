@@ -1,29 +1,21 @@
 """From the failures of a run to the laws that an implementation follows; how one is measured is its family's to say."""
 
-from __future__ import annotations
-
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.extensions import loaded
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import to_run_dtype
-from attnspec.contract.implementation import Outputs, Request
-from attnspec.runner import in_memory_orders
+from attnspec.contract.implementation import Implementation, Outputs, Request
+from attnspec.runner import Result, in_memory_orders
 from attnspec.runner.result import Law, Measured
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.contract.implementation import Implementation
-    from attnspec.runner import Result
 
 
 class OutOfCallsError(Exception):

@@ -1,30 +1,21 @@
 """Grading of answers that lie in files, each of any of the formats."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
+from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.grading import grade
+from attnspec.grading import Run, grade
 from attnspec.offline.exporting import not_shown
-from attnspec.offline.manifest import file_of
+from attnspec.offline.manifest import Manifest, file_of
 from attnspec.offline.tensor_files import READERS, TensorFileError
-from attnspec.runner import Resolved, Result, offered_part, planned_runs
+from attnspec.runner import Key, Resolved, Result, offered_part, planned_runs
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Suite
-    from attnspec.grading import Run
-    from attnspec.offline.manifest import Manifest
-    from attnspec.runner import Key
 
 
 def answer_files(folder: Path, case_id: str, dtype: str) -> list[Path]:

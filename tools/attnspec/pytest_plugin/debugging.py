@@ -1,28 +1,20 @@
 """Failures in the user's debugger: his own exception, or a frame where everything is at hand."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 from unittest import SkipTest
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from attnspec.contract.implementation import Wrapped
 from attnspec.grading import Values
-from attnspec.runner import inputs_of
-from attnspec.targets import Outputs, Raised, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.runner import Result, Run
-    from attnspec.targets import Answer, Implementation
-    from attnspec.targets.target import Target
+from attnspec.runner import Result, Run, inputs_of
+from attnspec.targets import Answer, Implementation, Outputs, Raised, Request
+from attnspec.targets.target import Target
 
 AT_HAND = (
     "Here are inputs, attributes, expected, got, error and tolerance, by name; `args` prints them all. "

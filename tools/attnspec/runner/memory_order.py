@@ -4,23 +4,17 @@ Ordinary inputs are writable and lie in C order. Kernels that take a pointer and
 its inputs, go wrong with these.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.cases import Inputs, in_run_dtype
 from attnspec.contract.dtypes import to_run_dtype
 from attnspec.contract.implementation import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.grading import Run
+from attnspec.grading import Run
 
 SHARED = "shared"
 """The layout of inputs that are one array, which is handed over more than once."""

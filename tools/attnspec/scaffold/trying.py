@@ -1,43 +1,33 @@
 """Trial of an adapter that is not written yet: which tensors, layout and dtypes, and what could be declared."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnspec.base.errors import AttnspecError
-from attnspec.cases import load_suite
+from attnspec.cases import Case, Suite, load_suite
 from attnspec.cases.selecting import SMOKE_PROFILE
 from attnspec.contract import LAYOUTS, OPERATIONS
 from attnspec.contract.arrangement import Circumstances
 from attnspec.contract.implementation import Outputs
 from attnspec.contract.layout import operation_in
+from attnspec.contract.operation import Operation
+from attnspec.diagnosis import Declarations
 from attnspec.families.lookup import family_of
 from attnspec.grading.expectation import Values
 from attnspec.process.opening import open_target
-from attnspec.runner import Resolved, planned_runs, request_of
-from attnspec.scaffold.adapter_text import text_of
+from attnspec.runner import Resolved, Result, planned_runs, request_of
+from attnspec.scaffold.adapter_text import Draft, text_of
+from attnspec.targets import Implementation
 from attnspec.targets.target import Target
 from attnspec.validation import run_offered
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Case, Suite
-    from attnspec.contract.operation import Operation
-    from attnspec.diagnosis import Declarations
-    from attnspec.runner import Result
-    from attnspec.scaffold.adapter_text import Draft
-    from attnspec.targets import Implementation
 
 _ALIKE = 0.02
 """Distance allowed from the expected output, as a share of its spread: half precision is alike, other axes not."""

@@ -1,36 +1,25 @@
 """Running a campaign: parts are handed out, and workers draw, call, grade, and give back plain data."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.cases import suite_of_random
-from attnspec.guard.task import opened
-from attnspec.runner import Resolved, run_suite
-from attnspec_draws import draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
+from attnspec.cases import Case, suite_of_random
+from attnspec.guard.task import Task, opened
+from attnspec.runner import Resolved, Result, run_suite
+from attnspec.targets import Implementation
+from attnspec_draws import Recipe, draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
+from attnspec_draws.campaign.executors import Executor
 from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, merged
-from attnspec_draws.campaign.plan import Kind, numbers_done
+from attnspec_draws.campaign.plan import Kind, Part, Plan, Sought, numbers_done
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.drawing import case_of
 from attnspec_draws.generators.limits import Limits
 from attnspec_draws.shrinking import MOST
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from attnspec.cases import Case
-    from attnspec.guard.task import Task
-    from attnspec.runner import Result
-    from attnspec.targets import Implementation
-    from attnspec_draws import Recipe
-    from attnspec_draws.campaign.executors import Executor
-    from attnspec_draws.campaign.plan import Part, Plan, Sought
-
 
 DEADLY = ("crash", "timeout")
 """Statuses after which a process is begun anew."""
