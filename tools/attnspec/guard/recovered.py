@@ -1,24 +1,17 @@
 """Results recovered from a journal: whole where the run was finished, else as many as there are."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from numpy.typing import NDArray
 
+from attnspec.cases import Suite
 from attnspec.contract.layout import clauses_in
 from attnspec.grading import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
-from attnspec.guard.journal import Entry
-from attnspec.runner import OCCASIONS, Result, beside_counterparts, not_graded, planned_runs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Suite
-    from attnspec.guard.journal import Ending, Reported, Requested
-    from attnspec.runner import Key, Resolved
-    from attnspec.targets import Declaration
+from attnspec.guard.journal import Ending, Entry, Reported, Requested
+from attnspec.runner import OCCASIONS, Key, Resolved, Result, beside_counterparts, not_graded, planned_runs
+from attnspec.targets import Declaration
 
 _NOT_EXPLAINED = "nothing in this run had to be explained"
 

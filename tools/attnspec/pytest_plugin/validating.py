@@ -1,20 +1,20 @@
 """Validation of one (case, dtype) at a time, on one instance of the implementation, with messages on failures."""
 
-from __future__ import annotations
-
 import pickle
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Self, cast
 
 import pytest
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.cases import load_suite, read_index
+from attnspec.cases import Case, Suite, load_suite, read_index
 from attnspec.cases.releases import read_retired
 from attnspec.contract.dtypes import ANY
+from attnspec.gate.finding import Finding
 from attnspec.gate.single_results import BesideBaseline
 from attnspec.gate.storing import read_baseline
 from attnspec.process.opening import open_target
@@ -29,15 +29,9 @@ from attnspec.pytest_plugin.debugging import (
 from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.runner import Resolved, Result, offered_part, planned_runs, run_suite
+from attnspec.targets import Declaration, Implementation
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_request
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from attnspec.cases import Case, Suite
-    from attnspec.gate.finding import Finding
-    from attnspec.targets import Declaration, Implementation
 
 _PASSES_KEPT = 24
 
@@ -60,7 +54,7 @@ class Validating:
         self.explaining = Explaining(self._passed)
 
     @classmethod
-    def from_options(cls, options: Any) -> Validating:
+    def from_options(cls, options: Any) -> Self:
         """Load cases and implementation of the command line; `AttnspecError` if something cannot be loaded."""
         conventions = stated_conventions(options)
         check_request(options.attnspec_dtype, conventions)

@@ -5,30 +5,20 @@ time a case runs in every dtype before the next one; the second time in the oppo
 other, so that a call also follows another case of its dtype.
 """
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from attnspec.cases import Suite
 from attnspec.contract import conventions as convention_rules
 from attnspec.contract.dtypes import ANY
-from attnspec.contract.implementation import Conversing
-from attnspec.grading import grade
-from attnspec.runner.checks import CHECKS
+from attnspec.contract.implementation import Answer, Conversing, Implementation
+from attnspec.grading import Run, Verdict, grade
+from attnspec.runner.checks import CHECKS, Check
 from attnspec.runner.planning import Resolved, planned_runs, prepare
-from attnspec.runner.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from attnspec.cases import Suite
-    from attnspec.contract.implementation import Answer, Implementation
-    from attnspec.grading import Run, Verdict
-    from attnspec.runner.checks import Check
-    from attnspec.runner.result import Result
-    from attnspec.runner.session import Follower, Key
+from attnspec.runner.result import Result
+from attnspec.runner.session import Follower, Key, Session
 
 
 def run_suite(

@@ -1,27 +1,19 @@
 """Session: the calls of an implementation on behalf of the runs of a suite, their results, and followers."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter  # bound here, whatever an implementation makes of the module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from numpy.typing import NDArray
+
+from attnspec.cases import Suite
 from attnspec.contract.convention import Settles
-from attnspec.contract.implementation import Outputs
-from attnspec.grading import NotGraded, Verdict, grade
+from attnspec.contract.implementation import Answer, Implementation, Outputs
+from attnspec.grading import NotGraded, Run, Status, Verdict, grade
 from attnspec.runner.memory_order import request_of
+from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from attnspec.cases import Suite
-    from attnspec.contract.implementation import Answer, Implementation
-    from attnspec.grading import Run, Status
-    from attnspec.runner.planning import Resolved
-
 
 Occasion = Literal["first", "again", "changed", "counterpart"]
 """Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
