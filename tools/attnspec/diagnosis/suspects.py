@@ -224,7 +224,7 @@ def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -
     operation = OPERATIONS[failing[0].case.operation]
     known = clauses().get(suspects[0].clause) if suspects else None
     for output in operation.outputs:
-        clause = _clause_about(output, operation.short_name)
+        clause = _clause_id_about(output, operation.short_name)
         if known is not None and re.search(rf"\b{output}\b", known.text):
             continue
         if clause is not None and all(output in of_run for of_run in wrong):
@@ -235,7 +235,7 @@ def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -
     return tuple(suspects)
 
 
-def _clause_about(output: str, operation: str) -> str | None:
+def _clause_id_about(output: str, operation: str) -> str | None:
     """Return the clause that has the name of an output or begins with it."""
     if f"{operation}.{output}" in clauses():
         return f"{operation}.{output}"

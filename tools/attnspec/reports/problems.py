@@ -38,12 +38,12 @@ class Problem:
     diagnosis: tuple[Diagnosis, ...]
 
     @property
-    def operations(self) -> tuple[str, ...]:
+    def failing_operations(self) -> tuple[str, ...]:
         """The operations that fail, each once."""
         return tuple(dict.fromkeys(result.case.operation for result in self.results))
 
     @property
-    def dtypes(self) -> tuple[str, ...]:
+    def failing_dtypes(self) -> tuple[str, ...]:
         """The dtypes that fail, the widest first."""
         return tuple(dtype for dtype in _WIDEST_FIRST if any(result.dtype == dtype for result in self.results))
 
@@ -97,7 +97,7 @@ class Whole:
 
     def spares(self, problem: Problem) -> bool:
         """Return whether cases of a problem are right in a dtype in which none of its failures is."""
-        cases, dtypes = {result.case.id for result in problem.results}, problem.dtypes
+        cases, dtypes = {result.case.id for result in problem.results}, problem.failing_dtypes
         return any(case in cases and dtype not in dtypes for case, dtype in self.right)
 
 

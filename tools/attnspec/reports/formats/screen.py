@@ -66,7 +66,7 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         lines = _named(problem, entries, whole, in_words=alone)
     else:
         lines = _hints(first, whole)
-    operations, dtypes = problem.operations, problem.dtypes
+    operations, dtypes = problem.failing_operations, problem.failing_dtypes
     of = operations[0] if len(operations) == 1 else wording.counted(len(operations), "operation")
     where = [of] if len(whole.operations) > 1 else []
     if whole.spares(problem):
