@@ -119,7 +119,7 @@ def test_every_tensor_of_an_operation_has_its_axes(operation):
     for name, axes in operation.axes.items():
         arrays = [array for case in cases_of(operation) for array in tensors(case, name) if case.rejects is None]
         ranks = {array.ndim for array in arrays}
-        given = operation.by_name[name].where_given if name in operation.by_name else None
+        given = operation.outputs_by_name[name].where_given if name in operation.outputs_by_name else None
         if axes and not operation.broadcasting.isdisjoint((name, given)):
             assert max(ranks, default=0) <= len(axes), f"{file}: {operation.name} gives {name} too few axes"
         elif axes:

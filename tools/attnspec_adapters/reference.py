@@ -6,7 +6,7 @@ import attnspec_reference
 from attnspec.base import __version__
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.contract.layout import name_of
+from attnspec.contract.layout import layout_name
 from attnspec_reference import in_blocks
 
 __all__ = ["adapter"]
@@ -19,7 +19,7 @@ def adapter(layout: str | None = None) -> SimpleNamespace:
         for operation in OPERATIONS
     }
     if layout is not None:
-        functions |= attnspec_reference.IN_LAYOUT.get(name_of(layout) or "", {})
+        functions |= attnspec_reference.IN_LAYOUT.get(layout_name(layout) or "", {})
     # It takes every normative choice, so it declares no convention.
     return SimpleNamespace(
         name="attnspec reference",

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import Case, ChangedArgument, attributes_in
+from attnspec.cases import Case, ChangedArgument, run_attributes
 from attnspec.cases.case import Rejection
 from attnspec.contract import OPERATIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, can_be_missing, settling
+from attnspec.contract.declarations import CHOICES, can_be_missing, conventions_settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
-from attnspec.families.lookup import needed
+from attnspec.families.lookup import needed_capabilities
 from attnspec.grading.expectation import reference_outputs, reference_refusal
 from attnspec_draws.generators.drawn import CHANGED, Drawn, argument_to_change, other_value
 from attnspec_draws.generators.memory import ONE_ARRAY
@@ -32,7 +32,7 @@ _NOISE = 2.0**-30
 """Least change, beyond any float32 tolerance, relative to an output's largest number, and to that of all outputs for
 one that is 0 but for rounding."""
 
-_CHECKS = next(iter(settling(Settles.REFUSALS)))
+_CHECKS = next(iter(conventions_settling(Settles.REFUSALS)))
 _STRICT = (_CHECKS, CHOICES[_CHECKS][0])
 """Convention under which draws must be refused: one that lets NumPy repeat arrays need not look at shapes."""
 
@@ -74,12 +74,12 @@ def drawn_of(recipe: Recipe) -> Drawn:
     if wrong is None or _refusal(recipe, wrong) is None:
         return drawn
     # Nobody declines a refusal for something that is left out.
-    return wrong if needed(case_of(recipe, wrong)).isdisjoint(recipe.limits.without) else drawn
+    return wrong if needed_capabilities(case_of(recipe, wrong)).isdisjoint(recipe.limits.without) else drawn
 
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
     """Return why the reference refuses what was drawn; None where it does not."""
-    return reference_refusal(recipe.operation, drawn.inputs, attributes_in(REFERENCE_DTYPE, drawn.attributes))
+    return reference_refusal(recipe.operation, drawn.inputs, run_attributes(REFERENCE_DTYPE, drawn.attributes))
 
 
 def words_of_draws() -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def case_of(recipe: Recipe, drawn: Drawn) -> Case:
     """Return what was drawn by a recipe as a case with its answers."""
     expected = drawn.expected
     if expected is None and not drawn.is_refused:
-        attributes = attributes_in(REFERENCE_DTYPE, drawn.attributes)
+        attributes = run_attributes(REFERENCE_DTYPE, drawn.attributes)
         outputs = reference_outputs(recipe.operation, drawn.inputs, attributes)
         expected = {name: output for name, output in outputs.items() if name not in drawn.left_open}
     return Case(
@@ -168,7 +168,7 @@ def _changed_argument(recipe: Recipe, drawn: Drawn, expected: Mapping[str, NDArr
         attributes[name] = change.value
     first = OPERATIONS[recipe.operation].outputs[0]
     try:
-        others = reference_outputs(recipe.operation, inputs, attributes_in(REFERENCE_DTYPE, attributes))
+        others = reference_outputs(recipe.operation, inputs, run_attributes(REFERENCE_DTYPE, attributes))
     except ValueError:
         return None
     if first not in expected or first not in others:

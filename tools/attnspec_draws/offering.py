@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, Choices
+from attnspec.contract.declarations import CHOICES, Choices
 from attnspec_draws.drawing import case_of, drawable, drawn_of
 from attnspec_draws.seed_text import Recipe
 

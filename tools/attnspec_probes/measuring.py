@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.base.extensions import loaded
+from attnspec.base.extensions import import_object
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import to_run_dtype
 from attnspec.contract.implementation import Implementation, Outputs, Request
@@ -97,7 +97,7 @@ def measured(
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
         calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - index), seconds)
         try:
-            for measured_law in loaded(laws_of)(calling, own):
+            for measured_law in import_object(laws_of)(calling, own):
                 # Numbers of Python's own: a journal in a file holds nothing that has to be looked up.
                 fitted = measured_law.parameters.items()
                 plain = {name: value if isinstance(value, str) else float(value) for name, value in fitted}

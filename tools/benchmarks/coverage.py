@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from study import Study, add_write_option, publish, table
 
 from attnspec.cases import load_suite
-from attnspec.cases.coverage import coverage, missing, summary
+from attnspec.cases.coverage import coverage, factor_rows, unmet_pair_rows
 from attnspec.contract import OPERATIONS
 from attnspec_draws import Recipe, drawable, drawn_of
 from attnspec_draws.drawing import case_of
@@ -48,14 +48,14 @@ def measure(operation: str, cases: Iterable[Case], draws: int) -> tuple[tuple[ob
     """Count what meets in the cases of an operation, and return its line and its section."""
     own = [case for case in cases if case.operation == operation]
     found = coverage(own)
-    met, holes = sum(bool(count) for count in found.pairs.values()), missing(found)
+    met, holes = sum(bool(count) for count in found.pairs.values()), unmet_pair_rows(found)
     lacking = sum(int(str(row[2])) for row in holes)
     filled = filled_by_draws(operation, found, draws) if operation in drawable() and draws else ""
     levels = sum(len(of_factor) for of_factor in found.levels.values())
     line = (f"`{operation}`", len(own), len(found.levels), levels, met, lacking, filled)
     # Words stand on the left, as in a table of two columns.
     rows = [(row[0], f"{row[1]} meet, {row[2]} do not: {row[3]}") for row in holes]
-    section = [f"## `{operation}`", "", *table(("factor", "cases"), summary(found)), ""]
+    section = [f"## `{operation}`", "", *table(("factor", "cases"), factor_rows(found)), ""]
     return line, [*section, *([*table(("factors", "pairs"), rows), ""] if rows else [])]
 
 
@@ -68,7 +68,7 @@ def filled_by_draws(operation: str, found: Coverage, draws: int) -> str:
         ((one, level), (other, another))
         for index, one in enumerate(factors)
         for other in factors[index + 1 :]
-        for level, another in found.holes(one, other)
+        for level, another in found.unmet_levels(one, other)
     ]
     return f"{sum(bool(drawn.pairs[hole]) for hole in holes)} by {draws:,}"
 

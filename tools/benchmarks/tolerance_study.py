@@ -22,7 +22,7 @@ from study import Study, add_write_option, publish, table
 
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import load_suite
-from attnspec.contract import OPERATIONS, conventions
+from attnspec.contract import OPERATIONS, declarations
 from attnspec.contract.dtypes import FLOAT_DTYPES, HALF_PRECISION, numpy_dtype, rounded_to, to_run_dtype
 from attnspec.contract.implementation import Outputs
 from attnspec.families.lookup import family_of
@@ -124,7 +124,7 @@ def golden_runs(folder: Path | None) -> Iterator[Prepared]:
             continue
         if any(name.endswith("_scale") for name in case.inputs):
             continue  # quantized tensors are no floats of the run
-        for dtype, run in prepare(case, case.dtypes, conventions.resolve({}, OPERATION)).items():
+        for dtype, run in prepare(case, case.dtypes, declarations.resolve_conventions({}, OPERATION)).items():
             given = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
             assert isinstance(run.expected, Values)
             assert run.bound is not None

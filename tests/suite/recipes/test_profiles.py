@@ -14,7 +14,7 @@ import pytest
 
 from attnspec.base.errors import RecipeError
 from attnspec.contract import OPERATIONS
-from attnspec.contract.conventions import CHOICES
+from attnspec.contract.declarations import CHOICES
 from attnspec.contract.dtypes import INPUT_DTYPES, QUANTIZED_DTYPES
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, counting, probe, probe_sizes

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import attributes_in
+from attnspec.cases import run_attributes
 from attnspec.contract import CAPABILITIES
-from attnspec.contract.conventions import is_capability
+from attnspec.contract.declarations import is_capability
 from attnspec.contract.dtypes import FLOAT_DTYPES, follows_run, rounded_to
-from attnspec.families.lookup import needed
+from attnspec.families.lookup import needed_capabilities
 from attnspec.grading.expectation import reference_outputs
 from attnspec_draws import draw, drawable, recipe_from_text
 from attnspec_draws.drawing import case_of, drawn_of
@@ -88,7 +88,7 @@ def test_no_draw_is_larger_than_its_limits(operation, elements, longest, recipes
         drawn = drawn_of(recipe)
         assert max(drawn.extents.values()) <= longest
         outputs = (
-            reference_outputs(operation, drawn.inputs, attributes_in("float64", drawn.attributes))
+            reference_outputs(operation, drawn.inputs, run_attributes("float64", drawn.attributes))
             if not drawn.is_refused and (elements <= 1_000 or not drawn.inputs)
             else {}
         )
@@ -114,7 +114,7 @@ def test_no_draw_needs_a_capability_that_is_left_out(operation, recipes):
     for word in (*sorted(known), None):
         without = frozenset({word}) if word else frozenset(known)
         for recipe in recipes(operation, 40, without=without, **SMALL):
-            assert needed(case_of(recipe, drawn_of(recipe))).isdisjoint(without), recipe.text
+            assert needed_capabilities(case_of(recipe, drawn_of(recipe))).isdisjoint(without), recipe.text
 
 
 @each_operation

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.contract.conventions import resolve
-from attnspec.families.lookup import needed
+from attnspec.contract.declarations import resolve_conventions
+from attnspec.families.lookup import needed_capabilities
 from attnspec.targets import load
 from attnspec_draws import draw, drawn_for, learned, not_offered
 from attnspec_draws.drawing import drawn_of
@@ -31,11 +31,11 @@ def test_what_is_offered_and_drawable_is_drawn_in_the_order_of_the_contract():
 
 def test_what_is_declared_is_left_out():
     declared = declaration(FORWARD, without=("float_mask", "sinks"))
-    assert not_offered(declared, resolve({}, FORWARD)) == {"float_mask", "sinks"}
+    assert not_offered(declared, resolve_conventions({}, FORWARD)) == {"float_mask", "sinks"}
 
 
 def test_other_values_of_an_attribute_that_is_fixed_are_left_out(recipes):
-    conventions = resolve({"causal_alignment": "bottom_right"}, FORWARD)
+    conventions = resolve_conventions({"causal_alignment": "bottom_right"}, FORWARD)
     without = not_offered(declaration(FORWARD), conventions)
     assert "causal_alignment=top_left" in without
     assert "causal_alignment=bottom_right" not in without
@@ -63,7 +63,7 @@ def test_what_is_declined_is_learned(lacks, seed):
 
     def offered(case):
         called.append(case)
-        return lacks not in needed(case)
+        return lacks not in needed_capabilities(case)
 
     without = learned(FORWARD, Limits("float32"), offered, seed)
     assert without == {lacks}
@@ -105,7 +105,7 @@ def test_several_things_that_are_declined_are_learned_beside_what_is_declared():
     declined = {"mask", "softcap"}
 
     def offered(case):
-        return declined.isdisjoint(needed(case))
+        return declined.isdisjoint(needed_capabilities(case))
 
     without = learned(FORWARD, Limits("float32", frozenset({"sinks"})), offered, "seed")
     assert without == {"sinks", *declined}

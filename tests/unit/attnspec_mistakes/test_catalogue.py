@@ -19,7 +19,7 @@ import pytest
 import attnspec_reference
 from attnspec.contract import OPERATIONS as CONTRACT
 from attnspec.contract.arrangement import Circumstances
-from attnspec.contract.conventions import CHOICES
+from attnspec.contract.declarations import CHOICES
 from attnspec.families.lookup import family_of
 from attnspec_mistakes import CATALOGUE, mistakes_of
 from attnspec_mistakes.mistake import mistakes_in

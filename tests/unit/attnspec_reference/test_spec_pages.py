@@ -10,7 +10,7 @@ import pytest
 
 import attnspec_reference
 from attnspec.contract import OPERATIONS as CONTRACT
-from attnspec.contract.conventions import CHOICES
+from attnspec.contract.declarations import CHOICES
 from attnspec_reference import IN_LAYOUT
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -36,7 +36,7 @@ BUILT_IN: Mapping[str, str] = {"reference": "attnspec_adapters.reference:adapter
 """The same for every built-in adapter."""
 
 
-def loaded(path: str) -> Any:
+def import_object(path: str) -> Any:
     """Import the object at a ``package.module:attribute``."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)

@@ -127,7 +127,7 @@ def linear(x: Estimate, weight: Estimate, bias: Estimate | None, precision: Prec
     return Estimate(value, error + stored * np.abs(value), kinds=kinds)
 
 
-def settled(estimate: Estimate, precision: Precision) -> Estimate:
+def as_output(estimate: Estimate, precision: Precision) -> Estimate:
     """Return an intermediate value as an output: its error doubled, and rounded to the dtype of the results."""
     precision = precision.at_rank(estimate.value.ndim)
     error = INNER * estimate.error + precision.output * np.abs(estimate.value) + precision.smallest
@@ -219,7 +219,7 @@ def share_interval(shares: Estimate, drift: NDArray[Any], logarithm: NDArray[Any
     )
 
 
-def says_nothing_of_share(shares: Estimate) -> NDArray[np.bool_]:
+def vacuous_shares(shares: Estimate) -> NDArray[np.bool_]:
     """Return the shares whose tolerance says nothing: it exceeds half of the range from 0 to 1."""
     return 2 * shares.error > 1
 
@@ -239,7 +239,7 @@ def alike_columns(weight: NDArray[Any]) -> NDArray[np.int64] | None:
     return None if np.unique(kinds).size == columns else kinds
 
 
-def carried(error: NDArray[Any], factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
+def carried_error(error: NDArray[Any], factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
     """Return the error (..., K) of ``x @ factors`` from absolute errors of x (..., E) and factors (..., E, K).
 
     Features of equal `kinds` (..., E) carry the same error; None where all are independent.
@@ -248,10 +248,10 @@ def carried(error: NDArray[Any], factors: NDArray[Any], kinds: NDArray[np.int64]
     if kinds is None:
         return independent
     # Sums in another order are independent after all: the error is no more than one of both.
-    return np.maximum(independent, np.sqrt(error**2 @ gathered(factors, kinds) ** 2))
+    return np.maximum(independent, np.sqrt(error**2 @ summed_by_kind(factors, kinds) ** 2))
 
 
-def gathered(factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
+def summed_by_kind(factors: NDArray[Any], kinds: NDArray[np.int64] | None) -> NDArray[Any]:
     """Return factors (..., E, K) with those of one kind summed at the index of the first, and 0 at the others."""
     if kinds is None:
         return factors

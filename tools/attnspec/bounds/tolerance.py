@@ -112,7 +112,7 @@ class Interval(NamedTuple):
     highest: NDArray[Any]
 
 
-class Elsewhere(NamedTuple):
+class UnsampledInterval(NamedTuple):
     """Interval of the elements that are not sampled, but for `left_open` ones; broadcasts to the whole output."""
 
     lowest: NDArray[Any]
@@ -151,9 +151,9 @@ class Tolerance:
         if estimate is None:
             with np.errstate(all="ignore"):
                 estimate = self._known[output] = self._estimates[output]()
-        error = _of_run(estimate.error, run, estimate.value.ndim)
+        error = _errors_of_run(estimate.error, run, estimate.value.ndim)
         if self.run_of_values is not None:
-            error = error + _of_run(estimate.error, self.run_of_values, estimate.value.ndim)
+            error = error + _errors_of_run(estimate.error, self.run_of_values, estimate.value.ndim)
         return Estimate(estimate.value, error)
 
     def vacuous(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
@@ -161,7 +161,7 @@ class Tolerance:
         if output not in self._vacuous:
             return None
         rank = self.of(output).value.ndim
-        return _of_run(self._vacuous[output](), run, rank)
+        return _errors_of_run(self._vacuous[output](), run, rank)
 
     def ungraded(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
         """Return the elements of an output that are vacuous in a run or expected of nobody, or None for none."""
@@ -170,7 +170,7 @@ class Tolerance:
             return unspecified if vacuous is None else vacuous
         return vacuous | unspecified
 
-    def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
+    def interval_outside_sample(self, output: str, run: int = 0) -> UnsampledInterval | None:
         """Return the interval of the elements of an output that are not sampled; None where all are.
 
         Only the bound of sampled elements knows it, whose estimates are of the sample alone (N,).
@@ -184,15 +184,15 @@ class Tolerance:
         rank = self.of(output).value.ndim
         with np.errstate(all="ignore"):
             lowest, highest = self._intervals[output]()
-        return Interval(_of_run(lowest, run, rank), _of_run(highest, run, rank))
+        return Interval(_errors_of_run(lowest, run, rank), _errors_of_run(highest, run, rank))
 
 
-def _of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
+def _errors_of_run(errors: NDArray[Any], run: int, rank: int) -> NDArray[Any]:
     """Return the part of one run; errors of the tensor's own rank are shared by all."""
     return errors if errors.ndim == rank else errors[run]
 
 
-def given(**estimates: Estimate) -> dict[str, Callable[[], Estimate]]:
+def deferred(**estimates: Estimate) -> dict[str, Callable[[], Estimate]]:
     """Return known estimates as functions without arguments, as `Tolerance` takes them."""
     return {name: partial(identity, estimate) for name, estimate in estimates.items()}
 

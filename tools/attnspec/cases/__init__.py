@@ -1,6 +1,6 @@
 """Cases: the record, the file, reading with trust or checks, and selecting."""
 
-from attnspec.cases.case import FORMAT, Case, ChangedArgument, attributes_in, case_from_json
+from attnspec.cases.case import FORMAT, Case, ChangedArgument, case_from_json, run_attributes
 from attnspec.cases.reading import canonical_json, check_file, read_index, schema_validator
 from attnspec.cases.selecting import (
     Suite,
@@ -20,7 +20,6 @@ __all__ = [
     "ChangedArgument",
     "Inputs",
     "Suite",
-    "attributes_in",
     "canonical_json",
     "case_from_json",
     "check_file",
@@ -31,6 +30,7 @@ __all__ = [
     "near",
     "random_case",
     "read_index",
+    "run_attributes",
     "schema_validator",
     "suite_of",
     "suite_of_random",

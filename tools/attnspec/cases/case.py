@@ -127,7 +127,7 @@ class Case(NamedTuple):
         return self.expected.get(dtype) or self.expected["all"]
 
 
-def attributes_in(dtype: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def run_attributes(dtype: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a run in `dtype`: one that names the dtype of the run has that name."""
     named = REFERENCE_DTYPE if dtype == ANY else dtype
     return {name: named if value == RUN_DTYPE else value for name, value in attributes.items()}

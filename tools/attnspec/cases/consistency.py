@@ -28,17 +28,17 @@ def contradiction(document: Mapping[str, Any]) -> tuple[str, str] | None:
     for name in operation.required_arguments:
         if name not in document["inputs"] and name not in document["attributes"]:
             return "/inputs" if name in inputs else "/attributes", f"{operation.name} needs {name!r}"
-    found = _of_memory_order(document["inputs"], document.get("presentation", {}))
+    found = _memory_order_error(document["inputs"], document.get("presentation", {}))
     if found is None and "changed_argument" in document:
-        found = _of_changed_argument(document)
+        found = _changed_argument_error(document)
     if found is None and "expected" in document:
         required = operation.required({name: _Stored(tensor["dtype"]) for name, tensor in document["inputs"].items()})
-        found = _of_expected(document["expected"], document["dtypes"], required, operation.outputs)
-    found = found or _of_generated(document)
-    return found or _of_sample(document.get("expected", {}), document.get("sample", {}))
+        found = _expected_error(document["expected"], document["dtypes"], required, operation.outputs)
+    found = found or _generated_error(document)
+    return found or _sample_error(document.get("expected", {}), document.get("sample", {}))
 
 
-def _of_generated(document: Mapping[str, Any]) -> tuple[str, str] | None:
+def _generated_error(document: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the first thing that a case with generated inputs cannot have: such inputs are never in memory whole."""
     generated = [name for name, tensor in document["inputs"].items() if "generator" in tensor]
     if not generated:
@@ -55,7 +55,7 @@ def _of_generated(document: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def _of_expected(
+def _expected_error(
     expected: Mapping[str, Mapping[str, Any]], dtypes: list[str], required: tuple[str, ...], outputs: tuple[str, ...]
 ) -> tuple[str, str] | None:
     for dtype in dtypes or ["all"]:
@@ -80,7 +80,7 @@ _REPEATED_ALONG = {
 """Layouts in which one part of memory stands for all along an axis, and what there are several of."""
 
 
-def _of_memory_order(inputs: Mapping[str, Any], memory_order: Mapping[str, str]) -> tuple[str, str] | None:
+def _memory_order_error(inputs: Mapping[str, Any], memory_order: Mapping[str, str]) -> tuple[str, str] | None:
     for name, layout in memory_order.items():
         pointer = f"/presentation/{name}"
         if name not in inputs:
@@ -100,7 +100,7 @@ def _of_memory_order(inputs: Mapping[str, Any], memory_order: Mapping[str, str])
             return pointer, "one_number is for tensors with elements, all of them equal"
     fused = [name for name, layout in memory_order.items() if layout == "fused"]
     for name in fused:
-        if sum(_beside(inputs[name]) == _beside(inputs[other]) for other in fused) < 2:
+        if sum(_dtype_and_leading_axes(inputs[name]) == _dtype_and_leading_axes(inputs[other]) for other in fused) < 2:
             return (
                 f"/presentation/{name}",
                 "fused is for several tensors of one dtype whose axes are equally long but for the last",
@@ -112,7 +112,7 @@ def _of_memory_order(inputs: Mapping[str, Any], memory_order: Mapping[str, str])
     return None
 
 
-def _beside(tensor: Mapping[str, Any]) -> tuple[Any, ...]:
+def _dtype_and_leading_axes(tensor: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the dtype and all axes but the last: tensors side by side along the last axis have them in common."""
     return tensor.get("dtype"), *tensor["shape"][:-1]
 
@@ -141,7 +141,7 @@ def _numbers(data: Any) -> set[Any]:
     return set[Any]().union(*map(_numbers, cast("list[Any]", data)))
 
 
-def _of_changed_argument(document: Mapping[str, Any]) -> tuple[str, str] | None:
+def _changed_argument_error(document: Mapping[str, Any]) -> tuple[str, str] | None:
     changed, inputs, attributes = document["changed_argument"], document["inputs"], document["attributes"]
     pointer, name = "/changed_argument", changed["name"]
     if "rejects" in document:
@@ -170,7 +170,7 @@ def _reversed(data: Any) -> Any:
     return [_reversed(entry) for entry in reversed(cast("list[Any]", data))]
 
 
-def _of_sample(expected: Mapping[str, Mapping[str, Any]], sample: Mapping[str, list[int]]) -> tuple[str, str] | None:
+def _sample_error(expected: Mapping[str, Mapping[str, Any]], sample: Mapping[str, list[int]]) -> tuple[str, str] | None:
     for name, indices in sample.items():
         for dtype, tensors in expected.items():
             if name not in tensors:

@@ -47,7 +47,7 @@ class Coverage:
             self.pairs + other.pairs,
         )
 
-    def holes(self, one: str, other: str) -> list[tuple[str, str]]:
+    def unmet_levels(self, one: str, other: str) -> list[tuple[str, str]]:
         """Return the levels of two factors that never meet, but for two large extents."""
         return [
             (level, another)
@@ -72,7 +72,7 @@ def coverage(cases: Iterable[Case]) -> Coverage:
 def factors_of(case: Case) -> dict[str, str]:
     """Return the level of every factor that a case has."""
     operation = OPERATIONS[case.operation]
-    made: dict[str, str] = {"numbers": numbers_of(case.inputs)}
+    made: dict[str, str] = {"numbers": number_class(case.inputs)}
     for tensor in operation.takes:
         array = case.inputs.get(tensor.name)
         if array is None:
@@ -82,21 +82,21 @@ def factors_of(case: Case) -> dict[str, str]:
         if tensor.broadcasts:
             made[f"kind of {tensor.name}"] = f"{array.dtype.kind} of rank {array.ndim}"
         elif not tensor.axes:
-            made |= {f"rank of {tensor.name}": str(array.ndim), "longest axis": extent(max(array.shape, default=1))}
+            made |= {f"rank of {tensor.name}": str(array.ndim), "longest axis": size_class(max(array.shape, default=1))}
         elif len(tensor.axes) == array.ndim:
             for axis, length in zip(tensor.axes, array.shape, strict=True):
                 # The same axis of another tensor is as long, but for features.
                 name = axis if axis not in made else f"{axis} of {tensor.name}"
-                if name == axis or made[axis] != extent(length):
-                    made[name] = extent(length)
+                if name == axis or made[axis] != size_class(length):
+                    made[name] = size_class(length)
         if array.dtype.kind == "i" and array.size:
-            made[f"numbers of {tensor.name}"] = extent(int(array.max()))
+            made[f"numbers of {tensor.name}"] = size_class(int(array.max()))
     for name, default in operation.attributes.items():
         made[name] = attribute_level(case.attributes.get(name, default), stated=name in case.attributes)
     return made
 
 
-def extent(length: int) -> str:
+def size_class(length: int) -> str:
     """Return the class of a length: those that kernels may treat alike."""
     if length in _WIDTHS or length in _TILES or length < 2:
         return str(length)
@@ -120,11 +120,11 @@ def attribute_level(value: Any, *, stated: bool) -> str:
         sides = cast("list[int | float | None]", value)
         return " and ".join("open" if side is None else "0" if side == 0 else "bounded" for side in sides)
     if isinstance(value, int):
-        return extent(value) if value >= 0 else "negative"
+        return size_class(value) if value >= 0 else "negative"
     return "0" if value == 0 else "negative" if value < 0 else "above 1" if value > 1 else "up to 1"
 
 
-def numbers_of(inputs: Mapping[str, NDArray[Any]]) -> str:
+def number_class(inputs: Mapping[str, NDArray[Any]]) -> str:
     """Return the narrowest dtype that holds the floats of a case, or that some are not finite."""
     floats = [array.ravel() for array in inputs.values() if array.dtype.kind == "f"]
     numbers = np.concatenate(floats) if floats else np.zeros(0)
@@ -137,7 +137,7 @@ def numbers_of(inputs: Mapping[str, NDArray[Any]]) -> str:
     return f"exact in {exact[0]}" if exact else "full width"
 
 
-def summary(found: Coverage) -> list[Sequence[object]]:
+def factor_rows(found: Coverage) -> list[Sequence[object]]:
     """Return a row for each factor: its levels and how many cases have each."""
     return [
         (name, ", ".join(f"{level}: {count}" for level, count in sorted(levels.items())))
@@ -145,11 +145,11 @@ def summary(found: Coverage) -> list[Sequence[object]]:
     ]
 
 
-def missing(found: Coverage) -> list[Sequence[object]]:
+def unmet_pair_rows(found: Coverage) -> list[Sequence[object]]:
     """Return a row for each two factors of which not all levels meet: how many do, and which do not."""
     rows: list[Sequence[object]] = []
     for one, other in combinations(sorted(found.levels), 2):
-        holes = found.holes(one, other)
+        holes = found.unmet_levels(one, other)
         if holes:
             met = sum(bool(found.pairs[(one, a), (other, b)]) for a in found.levels[one] for b in found.levels[other])
             by_level: dict[str, list[str]] = {}

@@ -74,7 +74,7 @@ class Generated(NamedTuple):
         if not self.sha256:
             return self.rows(0, self.size // max(self.shape[-1], 1), dtype).reshape(self.shape)
         drawn = np.empty(self.shape, numpy_dtype(dtype))
-        found = self._filled(drawn.reshape(-1, self.shape[-1]))
+        found = self._fill_and_digest(drawn.reshape(-1, self.shape[-1]))
         if found != self.sha256:
             raise FixtureError(
                 f"The generator {self.generator!r} made other numbers from the seed {self.seed!r} than the file says: "
@@ -84,7 +84,7 @@ class Generated(NamedTuple):
 
     def digest(self) -> str:
         """Return the SHA-256 of the numbers that are drawn."""
-        return self._filled(None)
+        return self._fill_and_digest(None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON that stands for the tensor in a file."""
@@ -102,7 +102,7 @@ class Generated(NamedTuple):
             "shape": list(self.shape),
         }
 
-    def _filled(self, drawn: NDArray[Any] | None) -> str:
+    def _fill_and_digest(self, drawn: NDArray[Any] | None) -> str:
         """Draw all tokens into an array, if there is one, and return their digest."""
         width = self.shape[-1]
         many, rows = max(1, _BLOCK // max(width, 1)), self.size // max(width, 1)

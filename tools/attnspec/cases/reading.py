@@ -33,18 +33,18 @@ _ID = re.compile(rb'^ "id": "([^"]+)"', re.MULTILINE)
 
 def canonical_json(value: Any) -> str:
     """Return the canonical text of JSON types; raise `ValueError` for a float that is not finite."""
-    return _text(value, "\n") + "\n"
+    return _json_text(value, "\n") + "\n"
 
 
-def _text(value: Any, newline: str) -> str:
+def _json_text(value: Any, newline: str) -> str:
     inner = newline + " "
     if isinstance(value, dict) and value:
         entries = cast("dict[str, Any]", value)
-        lines = [f"{json.dumps(key)}: {_text(entries[key], inner)}" for key in sorted(entries)]
+        lines = [f"{json.dumps(key)}: {_json_text(entries[key], inner)}" for key in sorted(entries)]
         return "{" + inner + ("," + inner).join(lines) + newline + "}"
     if isinstance(value, list | tuple) and any(isinstance(item, list | tuple | dict) for item in cast("Any", value)):
         items = cast("list[Any]", value)
-        return "[" + inner + ("," + inner).join(_text(item, inner) for item in items) + newline + "]"
+        return "[" + inner + ("," + inner).join(_json_text(item, inner) for item in items) + newline + "]"
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
@@ -59,7 +59,7 @@ def file_content(path: Path) -> bytes:
         raise FixtureError(f"{path} cannot be read ({error.strerror}).") from None
 
 
-def parse(path: Path, content: bytes) -> dict[str, Any]:
+def parse_json_object(path: Path, content: bytes) -> dict[str, Any]:
     """Return the JSON object of a file; raise `FixtureError`, with the reason that helps most, where it is none."""
 
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def read_index(folder: Path) -> dict[str, Mapping[str, Any]]:
                 "Restore it, or run `attnspec regenerate`."
             )
         for case_id in sorted(set(found) - entries.keys()):
-            _explain_stranger(folder, folder / f"{case_id}.json", entries)
+            _raise_for_unindexed_file(folder, folder / f"{case_id}.json", entries)
     if not entries:
         raise FixtureError(f"There are no golden files in {folder}.")
     return entries
@@ -189,7 +189,7 @@ def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
 
     Raises `FixtureError`, naming the file and the JSON pointer.
     """
-    document = parse(path, file_content(path))
+    document = parse_json_object(path, file_content(path))
     check_against_schema(path, document, kind)
     if kind == "case":
         _to_case(path, document)
@@ -209,10 +209,10 @@ def check_against_schema(path: Path, document: Any, kind: str) -> None:
     if error is not None:
         parts = (str(part).replace("~", "~0").replace("/", "~1") for part in error.absolute_path)
         pointer = "".join(f"/{part}" for part in parts) or "/"
-        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {_in_words(error).rstrip('.')}.")
+        raise FixtureError(f"{path} does not follow the {kind} schema at {pointer}: {_error_text(error).rstrip('.')}.")
 
 
-def _in_words(error: Any) -> str:
+def _error_text(error: Any) -> str:
     """Return a schema error as a short clause; the stock message may quote the whole document."""
     if error.validator == "oneOf":
         choices = ", ".join(name for branch in error.validator_value for name in branch["required"])
@@ -232,7 +232,7 @@ def schema_validator(kind: str) -> Any:
 
 
 def _index_entries(path: Path) -> dict[str, Mapping[str, Any]]:
-    index = parse(path, file_content(path))
+    index = parse_json_object(path, file_content(path))
     cases: dict[str, Any] | None = index.get("cases")
     # The schema, which is slow to load, explains an index that is not sound at first sight.
     if (
@@ -281,11 +281,11 @@ def _to_case(path: Path, document: Mapping[str, Any]) -> Case:
 def _entry_of_unindexed(path: Path) -> dict[str, Any]:
     """Make an index entry for a file that no index vouches for; it is checked in full when read."""
     content = file_content(path)
-    revision = parse(path, content).get("revision", 0)
+    revision = parse_json_object(path, content).get("revision", 0)
     return {"revision": revision, "sha256": hashlib.sha256(content).hexdigest(), "checked": True}
 
 
-def _explain_stranger(folder: Path, path: Path, entries: Mapping[str, Any]) -> None:
+def _raise_for_unindexed_file(folder: Path, path: Path, entries: Mapping[str, Any]) -> None:
     """Raise `FixtureError` for a file that the index does not name, with the reason that helps most."""
     document = check_file(path)
     if document["id"] in entries:

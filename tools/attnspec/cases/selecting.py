@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attnspec.base.errors import FixtureError, UsageError, did_you_mean
-from attnspec.base.extensions import RANDOM_CASES, loaded
+from attnspec.base.extensions import RANDOM_CASES, import_object
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.case import FORMAT, Case
 from attnspec.cases.reading import (
@@ -15,7 +15,7 @@ from attnspec.cases.reading import (
     canonical_json,
     check_against_schema,
     file_content,
-    parse,
+    parse_json_object,
     read_case,
     read_index,
     suite_digest,
@@ -99,7 +99,7 @@ def is_random(text: str) -> bool:
 def random_case(text: str) -> Case:
     """Return the random case that a text names; raise `UsageError`, quoting the text, if it names none."""
     (path,) = (path for beginning, path in RANDOM_CASES.items() if text.startswith(beginning))
-    return loaded(path)(text)
+    return import_object(path)(text)
 
 
 def suite_of_random(cases: Iterable[Case]) -> Suite:
@@ -156,7 +156,7 @@ def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:
     path = folder / SMOKE
     if not path.exists():
         raise UsageError(f"{folder} has no profile {SMOKE_PROFILE!r}: there is no file {SMOKE} in it.")
-    document = parse(path, file_content(path))
+    document = parse_json_object(path, file_content(path))
     named = document.get("cases")
     # As for the index, the schema, which is slow to load, explains a file that is not sound at first sight.
     if set(document) != {"format", "cases"} or document["format"] != FORMAT or not isinstance(named, list):

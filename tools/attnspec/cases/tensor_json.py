@@ -79,7 +79,7 @@ def tensor_from_json(
     has none; `thinned` gives the sample alone (N,). A digest may have `vouched` for the kinds of numbers.
     """
     shape, dtype, data = tuple(tensor["shape"]), tensor["dtype"], tensor["data"]
-    for kind in () if vouched else _kinds(data):
+    for kind in () if vouched else _entry_types(data):
         if kind not in _KINDS[dtype]:
             raise ValueError(f"the dtype is {dtype}, but the data hold a JSON {_JSON_NAMES.get(kind, 'null')}")
     try:
@@ -109,7 +109,7 @@ def tensor_to_json(array: NDArray[Any], sample: Sequence[int] | None = None) -> 
     if name not in _READ_AS_THEY_ARE and array.dtype.kind not in "bi":
         array = array.astype(np.float64)
     data = array if sample is None else np.take(array, sample)
-    return {"data": _plain(data.tolist()), "dtype": name, "shape": list(array.shape)}
+    return {"data": _with_named_nonfinite(data.tolist()), "dtype": name, "shape": list(array.shape)}
 
 
 def _narrowed(numbers: NDArray[np.float64], dtype: str) -> NDArray[Any]:
@@ -137,20 +137,20 @@ def _spread(values: NDArray[Any], shape: tuple[int, ...], sample: NDArray[np.int
     return whole.reshape(shape)
 
 
-def _kinds(data: Any) -> set[type]:
+def _entry_types(data: Any) -> set[type]:
     """Return the Python types of all entries, at any depth."""
     if not isinstance(data, list):
         return {type(data)}
     kinds: set[type] = set(map(type, data))  # pyright: ignore[reportUnknownArgumentType]
     if list in kinds:
-        kinds = kinds.union(*map(_kinds, data)) - {list}  # pyright: ignore[reportUnknownArgumentType]
+        kinds = kinds.union(*map(_entry_types, data)) - {list}  # pyright: ignore[reportUnknownArgumentType]
     return kinds
 
 
-def _plain(value: Any) -> Any:
+def _with_named_nonfinite(value: Any) -> Any:
     """Replace non-finite numbers by their names, at any depth."""
     if isinstance(value, list):
-        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_with_named_nonfinite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     return value

@@ -13,7 +13,7 @@ from typing import Literal
 import click
 
 from attnspec.base.errors import AttnspecError, Terminated
-from attnspec.base.extensions import COMMANDS, Command, loaded
+from attnspec.base.extensions import COMMANDS, Command, import_object
 from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import table
 from attnspec.command_line.completing import let_complete
@@ -54,7 +54,7 @@ class _Commands(click.Group):
         """Return the name of the command that is called, the command, and its arguments."""
         name, command, others = super().resolve_command(ctx, args)
         if name is not None:
-            command = loaded(_COMMANDS[name].path)
+            command = import_object(_COMMANDS[name].path)
             let_complete(command)
         return name, command, others
 

@@ -183,9 +183,9 @@ def _with_target(function: Function) -> Function:
         from attnspec.targets.target import Target, target_of
 
         if given.pop("strict_table", False):
-            from attnspec.contract.layout import with_setting
+            from attnspec.contract.layout import layout_with_setting
 
-            given["layout"] = with_setting(given["layout"], "strict_table")
+            given["layout"] = layout_with_setting(given["layout"], "strict_table")
         said = {each.name: given.pop(each.name) for each in fields(Target) if each.name in given}
         return function(target=target_of(given.pop("target", None), said), **given)
 

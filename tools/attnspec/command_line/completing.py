@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attnspec.base.extensions import loaded
+from attnspec.base.extensions import import_object
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -32,7 +32,7 @@ class _Word(click.types.StringParamType):
         """Return the values that begin like the word, in their order."""
         from click.shell_completion import CompletionItem
 
-        values = loaded(self._values) if isinstance(self._values, str) else self._values()
+        values = import_object(self._values) if isinstance(self._values, str) else self._values()
         found = [CompletionItem(value) for value in values if value.startswith(incomplete)]
         return [*found, CompletionItem(incomplete, type="file")] if self._files else found
 
@@ -93,7 +93,7 @@ _VALUES: Mapping[str, Callable[[], Iterable[str]] | str] = {
     "LAYOUT": "attnspec.contract:LAYOUTS",
     "LIBRARY": "attnspec.tensors:TENSORS",
     "MISTAKE": _mistakes,
-    "NAME": lambda: (*_profiles(), *loaded("attnspec.contract:OPERATIONS")),
+    "NAME": lambda: (*_profiles(), *import_object("attnspec.contract:OPERATIONS")),
     "OPERATION": "attnspec.contract:OPERATIONS",
     "PROFILE": _profiles,
     "TARGET": "attnspec.base.extensions:BUILT_IN",

@@ -17,19 +17,19 @@ FAMILIES = ("attention", "rotary")
 """Every family, in the order of the spec."""
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read_json(name: str) -> dict[str, Any]:
     return json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
 
 
-_CONTRACTS = {family: _read(family) for family in FAMILIES}
+_CONTRACTS = {family: _read_json(family) for family in FAMILIES}
 
 
-def _of_all(table: str) -> dict[str, Any]:
+def _table_of_all_families(table: str) -> dict[str, Any]:
     """Return a table of which each family has a part, or none."""
     return {name: entry for contract in _CONTRACTS.values() for name, entry in contract.get(table, {}).items()}
 
 
-def _convention(name: str, document: dict[str, Any]) -> Convention:
+def _convention_from_json(name: str, document: dict[str, Any]) -> Convention:
     settles = Settles[document.get("settles", Settles.RESULTS.name)]
     fields: dict[str, Any] = document | {"choices": tuple(document["choices"]), "settles": settles}
     return Convention(name, **fields)
@@ -39,7 +39,7 @@ def _tensor(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"axes": tuple(document.get("axes", ()))}
 
 
-def _operation(family: str, document: dict[str, Any]) -> Operation:
+def _operation_from_json(family: str, document: dict[str, Any]) -> Operation:
     required = dict.fromkeys(document.get("required_attributes", ()), REQUIRED)
     return Operation(
         document["name"],
@@ -56,55 +56,55 @@ def _operation(family: str, document: dict[str, Any]) -> Operation:
     )
 
 
-def _in_layout(document: dict[str, Any]) -> Operation:
+def _operation_in_layout(document: dict[str, Any]) -> Operation:
     """Return an operation as it is in a layout: tensors that it has there, too, are given by their names alone."""
     usual = OPERATIONS[document["name"]]
     tensors = {tensor.name: tensor for tensor in usual.takes}
     takes = tuple(tensors[each] if isinstance(each, str) else Input(**_tensor(each)) for each in document["takes"])
-    gives = tuple(usual.by_name[name] for name in document["gives"])
+    gives = tuple(usual.outputs_by_name[name] for name in document["gives"])
     return replace(usual, takes=takes, gives=gives, steps=tuple(document["steps"]))
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    document["name"]: _operation(family, document)
+    document["name"]: _operation_from_json(family, document)
     for family, contract in _CONTRACTS.items()
     for document in contract["operations"]
 }
 """Every operation, by name, in the order of the spec."""
 
 CONVENTIONS: Mapping[str, Convention] = {
-    name: _convention(name, document)
-    for name, document in sorted((_read("shared_conventions") | _of_all("conventions")).items())
+    name: _convention_from_json(name, document)
+    for name, document in sorted((_read_json("shared_conventions") | _table_of_all_families("conventions")).items())
 }
 """Every convention, by name; families may share one."""
 
-LAYOUTS_IN_WORDS: Mapping[str, str] = _of_all("layouts")
+LAYOUTS_IN_WORDS: Mapping[str, str] = _table_of_all_families("layouts")
 """Every layout by name with how tensors lie in it, the contract's own first."""
 
 LAYOUTS: tuple[str, ...] = tuple(LAYOUTS_IN_WORDS)
 """Every layout by name, the contract's own first."""
 
 IN_LAYOUT: Mapping[str, Mapping[str, Operation]] = {
-    layout: {document["name"]: _in_layout(document) for document in documents}
-    for layout, documents in _of_all("in_layout").items()
+    layout: {document["name"]: _operation_in_layout(document) for document in documents}
+    for layout, documents in _table_of_all_families("in_layout").items()
 }
 """Layout to the operations, by name, that have other arguments or outputs in it, as they are there."""
 
-LAYOUT_SETTINGS: Mapping[str, Mapping[str, bool]] = _of_all("layout_settings")
+LAYOUT_SETTINGS: Mapping[str, Mapping[str, bool]] = _table_of_all_families("layout_settings")
 """Layout to its settings, each with whether it takes a number; else it is a word alone."""
 
 CLAUSES_OF_LAYOUTS: Mapping[str, tuple[str, ...]] = {
-    beginning: tuple(layouts) for beginning, layouts in _of_all("clauses_of_layouts").items()
+    beginning: tuple(layouts) for beginning, layouts in _table_of_all_families("clauses_of_layouts").items()
 }
 """Beginning of the ids of clauses that apply in some layouts alone, to these layouts."""
 
-CLAUSES_INSTEAD: Mapping[str, Mapping[str, str]] = _of_all("clauses_instead")
+CLAUSES_INSTEAD: Mapping[str, Mapping[str, str]] = _table_of_all_families("clauses_instead")
 """Layout to clauses about arguments that it has not, or in another form, each with the one that says the same there."""
 
-CAPABILITIES: Mapping[str, str] = _of_all("capabilities")
+CAPABILITIES: Mapping[str, str] = _table_of_all_families("capabilities")
 """Capability that an implementation may lack, to a sentence about it; families may share one."""
 
-PROFILES: Mapping[str, str] = _of_all("profiles")
+PROFILES: Mapping[str, str] = _table_of_all_families("profiles")
 """Every profile by name with what its cases are about, in the order of the spec."""
 
 ON_REQUEST: tuple[str, ...] = tuple(

@@ -39,7 +39,7 @@ def read_layout(word: str) -> RequestedLayout:
     return RequestedLayout(name, settings)
 
 
-def with_setting(word: str | None, setting: str) -> str:
+def layout_with_setting(word: str | None, setting: str) -> str:
     """Return a layout with one more setting, for an option of that name; raise `UsageError` if it cannot have it."""
     if word is None:
         having = [name for name, known in LAYOUT_SETTINGS.items() if setting in known]
@@ -50,26 +50,26 @@ def with_setting(word: str | None, setting: str) -> str:
     return added
 
 
-def name_of(word: str | None) -> str | None:
+def layout_name(word: str | None) -> str | None:
     """Return the name of a layout that was requested; None for the contract's own."""
     return None if word is None else word.partition(":")[0]
 
 
 def operation_in(operation: str, layout: str | None) -> Operation:
     """Return an operation with the arguments and outputs that it has in a layout (None: the contract's own)."""
-    return IN_LAYOUT.get(name_of(layout) or "", {}).get(operation, OPERATIONS[operation])
+    return IN_LAYOUT.get(layout_name(layout) or "", {}).get(operation, OPERATIONS[operation])
 
 
 @cache
 def clauses_in(clauses: tuple[str, ...], layout: str | None) -> tuple[str, ...]:
     """Return the ids of clauses that apply in a layout (None: the contract's own), those of this layout alone first."""
-    own = (clause for clause in clauses if name_of(layout) in layouts_of_clause(clause))
+    own = (clause for clause in clauses if layout_name(layout) in layouts_of_clause(clause))
     return (*own, *(clause for clause in clauses if not layouts_of_clause(clause)))
 
 
 def clause_in(clause: str, layout: str | None) -> str:
     """Return the clause that says in a layout what one says of arguments that the layout lacks; else the same one."""
-    return CLAUSES_INSTEAD.get(name_of(layout) or "", {}).get(clause, clause)
+    return CLAUSES_INSTEAD.get(layout_name(layout) or "", {}).get(clause, clause)
 
 
 @cache

@@ -133,7 +133,7 @@ class Operation:
         return self.steps or self.outputs
 
     @cached_property
-    def by_name(self) -> Mapping[str, Output]:
+    def outputs_by_name(self) -> Mapping[str, Output]:
         """The outputs by name."""
         return {output.name: output for output in self.gives}
 
@@ -152,7 +152,7 @@ class Operation:
         """The inputs that follow from the others, each with the operation that gives it."""
         return {tensor.name: tensor.derived for tensor in self.takes if tensor.derived is not None}
 
-    def there(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
+    def existing_outputs(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
         """Return the names of the outputs that exist for these inputs, in the contract's order."""
         numbers = {name for name, tensor in given.items() if tensor.dtype != "bool"}
         return tuple(
@@ -161,4 +161,4 @@ class Operation:
 
     def required(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
         """Return the names of the outputs that are expected for these inputs."""
-        return tuple(name for name in self.there(given) if self.by_name[name].required)
+        return tuple(name for name in self.existing_outputs(given) if self.outputs_by_name[name].required)

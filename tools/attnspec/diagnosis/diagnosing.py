@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from attnspec.contract.layout import clause_in, name_of
+from attnspec.contract.layout import clause_in, layout_name
 from attnspec.diagnosis.causes import Cause, Explained, explained
 from attnspec.diagnosis.facts import attended_sentences, failing_facts
 from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
@@ -102,7 +102,7 @@ def diagnose(
             passing.setdefault(result.case.operation, []).append(result)
     found: list[Diagnosis] = []
     for operation, of_operation in wrong.items():
-        layout = name_of(of_operation[0].run.layout)
+        layout = layout_name(of_operation[0].run.layout)
         mistakes = [
             replace(mistake, clause=clause_in(mistake.clause, layout))
             for mistake in mistakes_of(operation)

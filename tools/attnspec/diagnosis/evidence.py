@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from attnspec.bounds import precision_of
-from attnspec.cases import attributes_in
+from attnspec.cases import run_attributes
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
-from attnspec.contract.layout import name_of
+from attnspec.contract.layout import layout_name
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
 from attnspec.runner import in_memory_orders
@@ -393,7 +393,7 @@ def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDAr
         return _in_layout(mistake, run, inputs, before)
     try:
         with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **deepcopy(attributes_in(dtype, case.attributes)))
+            returned = mistake.function(**inputs, **deepcopy(run_attributes(dtype, case.attributes)))
     except (ArithmeticError, IndexError, TypeError, ValueError):
         return None
     answer = read_returned(returned, run.operation, given=case.inputs)
@@ -404,7 +404,7 @@ def _in_layout(
     mistake: Mistake, run: Run, inputs: Mapping[str, NDArray[Any]], before: int
 ) -> Mapping[str, NDArray[Any]] | None:
     """Return the outputs that a mistake gives with the arguments of the run's layout, in the contract's shapes."""
-    name = name_of(run.layout)
+    name = layout_name(run.layout)
     if name is None or run.layout is None or name not in mistake.in_layout:
         return None
     from attnspec.targets.in_process import InProcessImplementation

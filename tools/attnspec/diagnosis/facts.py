@@ -115,7 +115,7 @@ def _axes(evidence: Sequence[Evidence]) -> list[str]:
     seen: dict[str, list[_AxisSeen]] = {}
     for entry in evidence:
         for output, wrong in entry.wrong.items():
-            known = entry.result.run.operation.by_name[output]
+            known = entry.result.run.operation.outputs_by_name[output]
             if known.intermediate or len(known.axes) != wrong.ndim or not wrong.any():
                 continue
             for axis, name in enumerate(known.axes):

@@ -12,11 +12,11 @@ import numpy as np
 
 from attnspec.contract import CAPABILITIES, CONVENTIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import Choices, resolve, settling
+from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
 from attnspec.diagnosis.choosing import spread, telling
-from attnspec.families.lookup import needed
+from attnspec.families.lookup import needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
 from attnspec.runner import Result
 from attnspec.runner.planning import prepare
@@ -111,7 +111,7 @@ def _dtypes_concerned(
 
     One on the precision inside concerns a dtype as a whole: where few cases fail, they are computed roughly themselves.
     """
-    if name not in settling(Settles.INNER_PRECISION):
+    if name not in conventions_settling(Settles.INNER_PRECISION):
         return by_dtype
     wrong, right = (Counter(result.dtype for result in telling(results)) for results in (failing, passing))
     return {dtype: chosen for dtype, chosen in by_dtype.items() if wrong[dtype] >= right[dtype]}
@@ -232,7 +232,7 @@ class _Search:
         self.taken: list[_Offer] = []
         self._offers: list[_Offer] | None = None
         cases = {result.case.id: result.case for result in results}
-        self._needs = {case_id: needed(case) for case_id, case in cases.items()}
+        self._needs = {case_id: needed_capabilities(case) for case_id, case in cases.items()}
         self._capabilities = [
             _Offer(word, None, covers, sum(map(self._needing(word), self.right)))
             for word in CAPABILITIES
@@ -350,7 +350,7 @@ class _Search:
         if not chosen:
             return {}
         needs = self._needs[result.case.id]
-        resolved = resolve(chosen, result.case.operation, dtype=result.dtype, needed=needs)
+        resolved = resolve_conventions(chosen, result.case.operation, dtype=result.dtype, needed=needs)
         return {name: resolved[name] for key in chosen if (name := key.partition("@")[0]) in resolved}
 
     def _qualified(self, wrong: Sequence[Result]) -> Iterator[tuple[str, Callable[[Result], bool]]]:

@@ -26,17 +26,17 @@ def family_called(name: str) -> Family:
     return import_module(f"attnspec.families.{name}.family").FAMILY
 
 
-def needed(case: Case) -> frozenset[str]:
+def needed_capabilities(case: Case) -> frozenset[str]:
     """Return the capabilities that a case needs: those of its family, and its arguments that are no defaults."""
     defaults = OPERATIONS[case.operation].attributes
     stated = (name for name, value in case.attributes.items() if value != defaults.get(name))
     return family_of(case.operation).needs(case).union(case.inputs, stated)
 
 
-def lacking(case: Case, without: Sequence[str]) -> str | None:
+def lacking_capability(case: Case, without: Sequence[str]) -> str | None:
     """Return the first capability that a case needs of those that are not offered; None where it needs none of them."""
     if not without:
         return None
-    found = needed(case)
+    found = needed_capabilities(case)
     values = {f"{name}={value}" for name, value in case.attributes.items()}
     return next((word for word in without if word in found or word in values), None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from attnspec.contract import conventions as convention_rules
+from attnspec.contract import declarations
 from attnspec.contract.dtypes import ANY
 from attnspec.gate.baseline import Baseline, Key, graded, key_of, name_of, said_of
 from attnspec.gate.finding import Finding, Weight, ending_of, failure
@@ -200,7 +200,7 @@ class Comparison:
         changes: dict[tuple[str, str, str], list[str]] = {}
         declared = (self.baseline.conventions, self.report.conventions)
         for operation in sorted({*self.report.declaration.operations} & {*self.baseline.operations}):
-            before, now = (convention_rules.resolve(choices, operation) for choices in declared)
+            before, now = (declarations.resolve_conventions(choices, operation) for choices in declared)
             for name, choice in now.items():
                 if before.get(name) != choice:
                     changes.setdefault((name, before.get(name, "unknown"), choice), []).append(operation)
@@ -208,7 +208,7 @@ class Comparison:
             (name, f"was {before} and is {now} for {', '.join(operations)}")
             for (name, before, now), operations in changes.items()
         ]
-        was, stands = map(convention_rules.conditional, declared)
+        was, stands = map(declarations.conditional_conventions, declared)
         for key in sorted(was.keys() | stands.keys()):
             before, now = (choices.get(key, "not declared") for choices in (was, stands))
             if before != now:

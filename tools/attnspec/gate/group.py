@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
-from attnspec.families.lookup import needed
+from attnspec.families.lookup import needed_capabilities
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
@@ -51,7 +51,7 @@ def _said_pattern(text: str) -> re.Pattern[str]:
 
 BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
     "argument": lambda value, case, _: value in case.inputs or value in case.attributes,
-    "capability": lambda value, case, _: value in needed(case),
+    "capability": lambda value, case, _: value in needed_capabilities(case),
     "dtype": lambda value, _, dtype: dtype == value,
     "profile": lambda value, case, _: case.profile == value,
     "operation": lambda value, case, _: case.operation == value,

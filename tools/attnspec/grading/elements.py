@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attnspec.contract.dtypes import ANY, LARGEST
 
 if TYPE_CHECKING:
-    from attnspec.bounds.tolerance import Elsewhere
+    from attnspec.bounds.tolerance import UnsampledInterval
     from attnspec.grading.expectation import Run, Values
 
 
@@ -97,7 +97,7 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], index: int
     expected_output: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
     tolerance, to_interval = run.bound.of(name, index).error, in_interval(run, expected, name, index)
-    if run.operation.by_name[name].exact:
+    if run.operation.outputs_by_name[name].exact:
         tolerance = np.zeros(expected_output.shape)
     left_out = either(left_open(run, expected, name), None if to_interval is None else to_interval.elements)
     if sample is not None and name not in expected.thinned:
@@ -210,13 +210,13 @@ def thinned(
             left[name] = array
             continue
         left[name] = np.take(array, expected.sample[name])
-        known = None if run.bound is None else run.bound.elsewhere(name, run.bound_index)
+        known = None if run.bound is None else run.bound.interval_outside_sample(name, run.bound_index)
         if known is not None:
             stray = stray or _stray(name, array, known)
     return left, stray
 
 
-def _stray(name: str, array: NDArray[Any], known: Elsewhere) -> Worst | None:
+def _stray(name: str, array: NDArray[Any], known: UnsampledInterval) -> Worst | None:
     """Return the first element that is not finite or lies outside of its interval; None where there is none."""
     shape = array.shape
     lowest, highest, left_open = (np.broadcast_to(part, shape) for part in known)

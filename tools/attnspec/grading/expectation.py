@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.cases import Case, attributes_in
+from attnspec.cases import Case, run_attributes
 from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, Choices, settling
+from attnspec.contract.declarations import CHOICES, Choices, conventions_settling
 
 if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Tolerance
@@ -84,10 +84,10 @@ def expectation(
         under = None if choice == CHOICES[name][0] else f"{name}={choice}"
         if conventions[name] == choice:
             return MustRefuse(case.rejects.reason, under)
-        if name in settling(Settles.REFUSALS):
+        if name in conventions_settling(Settles.REFUSALS):
             return NotGraded(f"graded only under {name}={choice}; declared is {conventions[name]}")
         sensitive.append(name)
-        outputs = dict(reference_outputs(case.operation, inputs, attributes_in(dtype, case.attributes)))
+        outputs = dict(reference_outputs(case.operation, inputs, run_attributes(dtype, case.attributes)))
     else:
         outputs = dict(case.golden(dtype))
     refusing = [name for name in sensitive if conventions[name] == "refuse"]

@@ -45,7 +45,7 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     assert run.bound is not None
     expected_output = expected.outputs[name].astype(np.float64)
     tolerance = np.zeros(expected_output.shape)
-    if not run.operation.by_name[name].exact:
+    if not run.operation.outputs_by_name[name].exact:
         tolerance += run.bound.of(name, run.bound_index).error
     tolerance[~np.isfinite(expected_output)] = 0.0
     to_interval = in_interval(run, expected, name, run.bound_index)

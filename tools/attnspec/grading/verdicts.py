@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, settling
+from attnspec.contract.declarations import CHOICES, conventions_settling
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
 from attnspec.contract.implementation import (
     Answer,
@@ -36,7 +36,7 @@ NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
 OUTPUTS_UNCHANGED = "outputs_unchanged"
 """The check that fails where a call writes over what an earlier one returned."""
 
-_ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in settling(Settles.LIFETIME))
+_ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in conventions_settling(Settles.LIFETIME))
 
 _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nothing is expected of it"
 
@@ -179,7 +179,7 @@ def _grade_values(
 
 def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     """Return the fault in the dtype of an output, or None."""
-    dtype, rule = run.dtype, run.operation.by_name[name].dtype
+    dtype, rule = run.dtype, run.operation.outputs_by_name[name].dtype
     if rule == "any" or dtype == ANY or got.dtype == numpy_dtype(dtype):
         return None
     if rule == "of the run or wider" and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attnspec.base.extensions import BUILT_IN
-from attnspec.contract.conventions import check_capabilities
+from attnspec.contract.declarations import check_capabilities
 from attnspec.contract.implementation import Answer, Declaration, Implementation, Request, TimedOut, Wrapped
 from attnspec.targets.loading import loaded
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 
 from attnspec.base.errors import AttnspecError, ProtocolError
-from attnspec.contract import conventions
-from attnspec.contract.conventions import check_capabilities
+from attnspec.contract import declarations
+from attnspec.contract.declarations import check_capabilities
 from attnspec.contract.implementation import Answer, Crashed, Declaration, Declined, Malformed, Request, TimedOut
 from attnspec.process.line_process import (
     LINE_LIMIT,
@@ -105,7 +105,7 @@ class ProcessImplementation:
             process.send(write_message(start_request()))
             line = process.receive(time.monotonic() + self._start_timeout)
             started = read_started(read_message(line), self._adapter)
-            conventions.check(started.declaration.conventions, said_by=self._adapter)
+            declarations.check_conventions(started.declaration.conventions, said_by=self._adapter)
             check_capabilities(started.declaration.without, said_by=self._adapter)
         except BaseException as error:
             process.kill()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.cases import attributes_in, load_suite
+from attnspec.cases import load_suite, run_attributes
 from attnspec.contract.dtypes import ANY, is_float, to_run_dtype
 from attnspec.contract.implementation import Request
 from attnspec.process.line_process import (
@@ -206,7 +206,7 @@ def _small_requests(operations: tuple[str, ...], dtypes: tuple[str, ...]) -> tup
             case.operation,
             dtype,
             {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()},
-            attributes_in(dtype, case.attributes),
+            run_attributes(dtype, case.attributes),
         )
         for case, dtype in fitting[:_MOST_TRIED]
     )

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.cases import Case, ChangedArgument, Suite, attributes_in
+from attnspec.cases import Case, ChangedArgument, Suite, run_attributes
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to
 from attnspec.contract.implementation import Crashed, Outputs
 from attnspec.contract.layout import operation_in
-from attnspec.families.lookup import lacking, needed
+from attnspec.families.lookup import lacking_capability, needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Run, Status, Values, Verdict, grade, with_overwritten
 from attnspec.grading.expectation import reference_outputs
 from attnspec.runner.memory_order import arrays_of, inputs_of
@@ -74,7 +74,7 @@ def changed_argument(result: Result, session: Session) -> Result:
     if run.case.changed_argument is None or result.verdict.status not in RIGHT or result.got is None:
         return result
     name, changed = run.case.changed_argument.name, _changed(run, run.case.changed_argument)
-    if changed is None or (without and lacking(changed.case, without)):
+    if changed is None or (without and lacking_capability(changed.case, without)):
         return result
     handed: dict[str, NDArray[Any]] | None = inputs_of(run)
     if _can_be_written_over(handed, name):
@@ -124,7 +124,7 @@ def _expected_by_reference(run: Run, case: Case) -> Case | None:
     """
     if case.properties is not None or case.sample or case.thinned:
         return None
-    names, attributes = tuple(case.golden(run.dtype)), attributes_in(REFERENCE_DTYPE, case.attributes)
+    names, attributes = tuple(case.golden(run.dtype)), run_attributes(REFERENCE_DTYPE, case.attributes)
     seen = {name: rounded_to(array, run.dtype) for name, array in case.inputs.items()}
     try:
         outputs = reference_outputs(case.operation, seen, attributes)
@@ -142,7 +142,7 @@ def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed:
     if not stayed:
         # It may need a capability that the case does not need, or NaN, of which conventions say more than a case does.
         expects_nan = any(np.isnan(np.asarray(array, np.float64)).any() for array in follows.golden(run.dtype).values())
-        if expects_nan or not needed(follows) <= needed(run.case):
+        if expects_nan or not needed_capabilities(follows) <= needed_capabilities(run.case):
             return None
     (planned,) = planned_runs(follows, [run.dtype], session.implementation.declaration, session.resolved)
     if isinstance(planned.expected, NotGraded):

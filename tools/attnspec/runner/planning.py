@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import FixtureError
 from attnspec.bounds import Tolerance, precision_of, stacked
-from attnspec.cases import Case, Inputs, Suite, attributes_in
-from attnspec.contract import OPERATIONS
-from attnspec.contract import conventions as convention_rules
+from attnspec.cases import Case, Inputs, Suite, run_attributes
+from attnspec.contract import OPERATIONS, declarations
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import Choices, settling
+from attnspec.contract.declarations import Choices, conventions_settling
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
 from attnspec.contract.layout import clauses_in
-from attnspec.families.lookup import family_of, lacking, needed
+from attnspec.families.lookup import family_of, lacking_capability, needed_capabilities
 from attnspec.grading import NotGraded, Run, expectation
 
 if TYPE_CHECKING:
@@ -76,13 +75,13 @@ class Resolved:
         """Return the choices for an operation, whatever dtype and case, or for a dtype and needed capabilities."""
         key = (operation, dtype, needed)
         if key not in self.found:
-            self.found[key] = convention_rules.resolve(self.declared, operation, dtype=dtype, needed=needed)
+            self.found[key] = declarations.resolve_conventions(self.declared, operation, dtype=dtype, needed=needed)
         return self.found[key]
 
     def of_run(self, case: Case, dtype: str) -> Choices:
         """Return the choices for a case in a dtype."""
         if any("@" in key for key in self.declared):
-            return self.of(case.operation, dtype, needed(case))
+            return self.of(case.operation, dtype, needed_capabilities(case))
         return self.of(case.operation)
 
 
@@ -114,7 +113,7 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choi
     dtypes = declaration.dtypes_of.get(case.operation, declaration.dtypes)
     if dtype not in (*dtypes, ANY):
         return f"{dtype} is not offered: the adapter's `dtypes` are {', '.join(dtypes)}"
-    lacked = lacking(case, declaration.without) if declaration.without else None
+    lacked = lacking_capability(case, declaration.without) if declaration.without else None
     if lacked is not None:
         return f"it is declared to be without {lacked}"
     for name, only in choices.departing[Settles.ATTRIBUTE].items():
@@ -132,7 +131,7 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
     operation, family = OPERATIONS[case.operation], family_of(case.operation)
     fixed = choices.departing[Settles.ATTRIBUTE]
     refused_by_all = case.rejects is not None and (
-        case.rejects.convention is None or case.rejects.convention[0] in settling(Settles.REFUSALS)
+        case.rejects.convention is None or case.rejects.convention[0] in conventions_settling(Settles.REFUSALS)
     )
     fused = operation.may_fuse and bool(choices.departing[Settles.ROUNDINGS])
     runs: dict[str, Run] = {}
@@ -156,7 +155,7 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
             index = grades.index((dtype, fused))
             expected = expectation(case, dtype, choices, seen, bound, family, index)
             fused_index = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
-            stated = attributes_in(dtype, case.attributes)
+            stated = run_attributes(dtype, case.attributes)
             attributes = {name: value for name, value in stated.items() if name not in fixed}
             runs[dtype] = Run(case, dtype, operation, family, attributes, expected, bound, index, fused_index, choices)
     return runs

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from attnspec.cases import Suite
-from attnspec.contract import conventions as convention_rules
+from attnspec.contract import declarations
 from attnspec.contract.dtypes import ANY
 from attnspec.contract.implementation import Answer, Conversing, Implementation
 from attnspec.grading import Run, Verdict, grade
@@ -60,7 +60,7 @@ def run_suite(
 
 def prepare_suite(suite: Suite, operation: str, dtypes: Sequence[str]) -> tuple[Run, ...]:
     """Prepare an operation's cases once, for many implementations that declare nothing and are run by `run_once`."""
-    resolved = convention_rules.resolve({}, operation)
+    resolved = declarations.resolve_conventions({}, operation)
     return tuple(
         run
         for case in suite.cases.values()

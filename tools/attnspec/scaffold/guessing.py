@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.convention import Settles
-from attnspec.contract.conventions import CHOICES, settling
+from attnspec.contract.declarations import CHOICES, conventions_settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, text_of
 from attnspec.scaffold.functions import Found
@@ -166,7 +166,7 @@ def _with_fixed_attributes(draft: Draft, prober: Prober, said: list[str]) -> Dra
     (dtype, *_) = draft.declared["dtypes"]
     taken = {each.argument for each in draft.call.passed}
     chosen: dict[str, str] = {}
-    for name in settling(Settles.ATTRIBUTE):
+    for name in conventions_settling(Settles.ATTRIBUTE):
         if name in taken or name not in draft.call.operation.attributes:
             continue
         _, *choices = CHOICES[name]

@@ -127,7 +127,7 @@ def outputs_by_name(
             )
         names = operation.outputs
         if len(values) < len(names) and not any(value is None for value in values):
-            there = operation.there(given)
+            there = operation.existing_outputs(given)
             names = there if len(values) <= len(there) else names
         return dict(zip(names, values, strict=False))
     if not isinstance(returned, Mapping):

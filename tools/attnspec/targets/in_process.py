@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
-from attnspec.contract.conventions import check as check_conventions
-from attnspec.contract.conventions import check_capabilities
+from attnspec.contract.declarations import check_capabilities, check_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout

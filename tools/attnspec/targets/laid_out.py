@@ -21,7 +21,7 @@ from attnspec.contract.implementation import (
     Request,
     Wrapped,
 )
-from attnspec.contract.layout import name_of, read_layout
+from attnspec.contract.layout import layout_name, read_layout
 from attnspec.families.lookup import family_called, family_of
 from attnspec.targets.handed_out import fingerprint
 
@@ -87,7 +87,7 @@ class LaidOut(Wrapped):
         self._layout = layout
         self._name = name
         self._declaration = replace(implementation.declaration, requested_in=name)
-        self._repacked_here = frozenset(IN_LAYOUT.get(name_of(name) or "", ()))
+        self._repacked_here = frozenset(IN_LAYOUT.get(layout_name(name) or "", ()))
         self._calls: Counter[tuple[object, ...]] = Counter()
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from attnspec.base.errors import UsageError, did_you_mean
-from attnspec.base.extensions import loaded
+from attnspec.base.extensions import import_object
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -82,4 +82,4 @@ def tensors_called(name: str, device: str | None, *, said_by: str) -> Tensors:
     if name not in TENSORS:
         hint = did_you_mean(str(name).lower(), TENSORS)
         raise UsageError(f"{said_by} asks for the tensors of {name!r}; there are those of {', '.join(TENSORS)}.{hint}")
-    return loaded(_MAKERS[name])(device)
+    return import_object(_MAKERS[name])(device)

@@ -13,10 +13,9 @@ import numpy as np
 
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
-from attnspec.base.extensions import MEASURED, loaded
+from attnspec.base.extensions import MEASURED, import_object
 from attnspec.cases import Suite, load_selected
-from attnspec.contract import OPERATIONS
-from attnspec.contract import conventions as convention_rules
+from attnspec.contract import OPERATIONS, declarations
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
 from attnspec.reports.report import Invocation, Report, invocation_of
@@ -184,7 +183,7 @@ def make_report(
 
 def check_request(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
     """Raise `UsageError` if a dtype or a convention is unknown."""
-    convention_rules.check(conventions, said_by="The command")
+    declarations.check_conventions(conventions, said_by="The command")
     for dtype in dtypes:
         if dtype not in FLOAT_DTYPES:
             raise UsageError(f"There is no dtype {dtype!r}; the dtypes are {', '.join(FLOAT_DTYPES)}.")
@@ -205,4 +204,4 @@ def measured_of(
     """
     if not any(result.is_wrong for result in results):
         return None
-    return loaded(MEASURED)(implementation, results, found)
+    return import_object(MEASURED)(implementation, results, found)

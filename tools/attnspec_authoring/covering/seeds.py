@@ -9,7 +9,7 @@ import numpy as np
 import attnspec_reference as reference
 from attnspec.bounds import precision_of
 from attnspec.contract import OPERATIONS
-from attnspec.contract.conventions import resolve
+from attnspec.contract.declarations import resolve_conventions
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.lookup import family_of
 from attnspec_authoring.covering.construction import completed
@@ -42,7 +42,7 @@ def idle_features(case: AuthoredCase, without: Mapping[str, Call]) -> list[str]:
         family = family_of(case.operation)
         with np.errstate(all="ignore"):
             bound = family.tolerance(
-                case.operation, inputs, case.attributes, precision_of(dtype), resolve({}, case.operation)
+                case.operation, inputs, case.attributes, precision_of(dtype), resolve_conventions({}, case.operation)
             )
             output = OPERATIONS[case.operation].outputs[0]
             estimate, open_elements = bound.of(output), bound.ungraded(output)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from attnspec.base.extensions import loaded
+from attnspec.base.extensions import import_object
 from attnspec.contract import OPERATIONS
 
 if TYPE_CHECKING:
@@ -88,4 +88,4 @@ def trivial_answers_of(operation: str) -> tuple[TrivialAnswer, ...]:
 
 @cache
 def _random_cases(family: str) -> RandomCases:
-    return loaded(_OF_FAMILY[family])
+    return import_object(_OF_FAMILY[family])

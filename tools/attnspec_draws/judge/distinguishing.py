@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
-from attnspec.cases import attributes_in
+from attnspec.cases import run_attributes
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, rounded_to
 from attnspec.grading import Run, Values, compare
 from attnspec.grading.expectation import reference_outputs
@@ -123,7 +123,7 @@ def answering_of(run: Run) -> Answering:
     """Return the call of a run for trivial answers; `ValueError` where it is too large for any part to be answered."""
     case, right = run.case, run.case.golden(run.dtype)
     if not case.generated:
-        return Answering(Answered(case.inputs, attributes_in(REFERENCE_DTYPE, case.attributes), right), None, right)
+        return Answering(Answered(case.inputs, run_attributes(REFERENCE_DTYPE, case.attributes), right), None, right)
     part = random_cases_of(case.operation).part_of(case)
     if part is None:
         raise ValueError(f"{case.id} is too large for trivial answers: take a smaller one")
@@ -209,7 +209,7 @@ def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | Non
     if not isinstance(expected, Values) or bound is None:
         return None
     output = run.operation.outputs[0]
-    call = Answered(case.inputs, attributes_in(run.dtype, case.attributes), case.golden(run.dtype))
+    call = Answered(case.inputs, run_attributes(run.dtype, case.attributes), case.golden(run.dtype))
     tolerance = bound.of(output, run.bound_index).error
     for trivial_answer in trivial_answers_of(case.operation):
         with np.errstate(all="ignore"):

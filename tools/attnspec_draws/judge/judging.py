@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from attnspec.base.errors import ProtocolError, TargetError, UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import suite_of
-from attnspec.contract.conventions import concerning
+from attnspec.contract.declarations import conventions_for_operation
 from attnspec.targets.target import CandidateOptions, Target, spelled_out, target_of
 from attnspec.validation import make_report
 from attnspec_draws.judge.calling import Calling, Follower
@@ -122,7 +122,7 @@ def judged(
             found.append(not_loaded(candidate.name, str(error), seed=word, is_replay=bool(seed), conditions=conditions))
             continue
         with closing(implementation):
-            declared = concerning(implementation.declaration.conventions, shapes[0].operation)
+            declared = conventions_for_operation(implementation.declaration.conventions, shapes[0].operation)
             calls = Calling(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
             for shape in shapes:
                 for dtype in shape.dtypes:
@@ -160,7 +160,7 @@ def _judged(
         conventions=calls.conventions,
         measured=calls.measured,
     )
-    followed = concerning({**calls.declaration.conventions, **calls.conventions}, shapes[0].operation)
+    followed = conventions_for_operation({**calls.declaration.conventions, **calls.conventions}, shapes[0].operation)
     return judge_report_of(
         candidate.name,
         report,

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from attnspec.contract.layout import clause_in, layouts_of_clause, name_of
+from attnspec.contract.layout import clause_in, layout_name, layouts_of_clause
 from attnspec.specification import clauses as specified
 from attnspec_probes.attention.single_laws.probe import Probe
 
@@ -45,14 +45,14 @@ def in_layout(named: Iterable[str], layout: str | None, *, is_sure: bool) -> tup
     """
     found = [clause_in(each, layout) for each in named]
     if layout is not None and not is_sure:
-        found += [each for each in specified() if name_of(layout) in layouts_of_clause(each)]
+        found += [each for each in specified() if layout_name(layout) in layouts_of_clause(each)]
     return tuple(dict.fromkeys(found))
 
 
 def of_unread(layout: str | None) -> str | None:
     """Return the clause about what a layout holds and nobody may read; None where it holds nothing such."""
     unread = clause("paged.unread")
-    return unread if name_of(layout) in layouts_of_clause(unread) else None
+    return unread if layout_name(layout) in layouts_of_clause(unread) else None
 
 
 def of_scale(probe: Probe) -> str:

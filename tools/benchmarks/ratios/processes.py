@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import attnspec_reference
-from attnspec.cases import attributes_in, load_suite
+from attnspec.cases import load_suite, run_attributes
 from attnspec.process.process import isolated
 from attnspec.runner import run_suite
 from attnspec.targets import load
@@ -59,7 +59,7 @@ def _calls(suite: Suite) -> None:
         if case.rejects is None and not case.generated:
             function: Any = getattr(attnspec_reference, case.operation)
             for _ in range(2):
-                function(**case.inputs, **attributes_in("float64", case.attributes))
+                function(**case.inputs, **run_attributes("float64", case.attributes))
 
 
 def _cases(runs: int) -> list[Measured]:

@@ -6,7 +6,7 @@ import sys
 import click
 import pytest
 
-from attnspec.base.extensions import COMMANDS, MEASURED, RANDOM_CASES, loaded
+from attnspec.base.extensions import COMMANDS, MEASURED, RANDOM_CASES, import_object
 from attnspec.cases import random_case
 from attnspec.command_line import attnspec as command_line
 
@@ -31,7 +31,7 @@ BESIDE = ("attnspec_adapters", "attnspec.commands.", "attnspec_draws", "attnspec
 
 @pytest.mark.parametrize("function", [*RANDOM_CASES.values(), MEASURED])
 def test_what_an_extension_brings_can_be_called(function):
-    assert callable(loaded(function))
+    assert callable(import_object(function))
 
 
 @pytest.mark.parametrize("name", command_line.commands)

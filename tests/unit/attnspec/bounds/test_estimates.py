@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec.bounds.estimates import alike_columns, carried, exactly, gathered, linear
+from attnspec.bounds.estimates import alike_columns, carried_error, exactly, linear, summed_by_kind
 from attnspec.bounds.tolerance import precision_of
 
 INNER = 2
@@ -29,21 +29,21 @@ def test_weights_without_numbers_are_read(shape):
 
 def test_factors_of_one_kind_are_summed_at_the_index_of_the_first():
     factors = np.array([[1.0], [10.0], [100.0]])
-    assert gathered(factors, np.array([7, 2, 7])).tolist() == [[101.0], [10.0], [0.0]]
+    assert summed_by_kind(factors, np.array([7, 2, 7])).tolist() == [[101.0], [10.0], [0.0]]
 
 
 def test_heads_are_gathered_each_by_itself():
     kinds = np.array([[0, 0], [0, 1]])
     factors = np.ones((1, 2, 2, 1))
-    assert gathered(factors, kinds)[0, :, :, 0].tolist() == [[2.0, 0.0], [1.0, 1.0]]
+    assert summed_by_kind(factors, kinds)[0, :, :, 0].tolist() == [[2.0, 0.0], [1.0, 1.0]]
 
 
 def test_what_is_carried_is_the_sum_for_one_kind_and_the_norm_for_others():
     error, factors = np.full((1, 4), 1e-7), np.ones((4, 1))
-    assert carried(error, factors, None)[0, 0] == pytest.approx(2e-7)
-    assert carried(error, factors, np.zeros(4, int))[0, 0] == pytest.approx(4e-7)
+    assert carried_error(error, factors, None)[0, 0] == pytest.approx(2e-7)
+    assert carried_error(error, factors, np.zeros(4, int))[0, 0] == pytest.approx(4e-7)
     # Factors that cancel may be summed in another order, and do not cancel what is carried.
-    assert carried(error, factors * [[1], [-1], [1], [-1]], np.zeros(4, int))[0, 0] == pytest.approx(2e-7)
+    assert carried_error(error, factors * [[1], [-1], [1], [-1]], np.zeros(4, int))[0, 0] == pytest.approx(2e-7)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec.cases.coverage import attribute_level, coverage, extent, factors_of, missing
+from attnspec.cases.coverage import attribute_level, coverage, factors_of, size_class, unmet_pair_rows
 
 CASES = load_suite().cases
 
@@ -15,7 +15,7 @@ CASES = load_suite().cases
     [(0, "0"), (1, "1"), (2, "2 to 15"), (16, "16"), (17, "16 + 1"), (18, "over 16 + 1"), (80, "80"), (257, "256 + 1")],
 )
 def test_extents_are_classed_as_kernels_see_them(length, level):
-    assert extent(length) == level
+    assert size_class(length) == level
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_what_never_meets_is_a_hole_until_a_case_has_it():
     plain, gapped = CASES["core/plain"], CASES["memory/gapped_mask"]
     sinks = CASES["sinks/plain"]
     few = coverage([plain, gapped, sinks])
-    assert ("gapped", "plain") in few.holes("mask", "sinks")
-    assert any(row[0] == "mask, sinks" for row in missing(few))
+    assert ("gapped", "plain") in few.unmet_levels("mask", "sinks")
+    assert any(row[0] == "mask, sinks" for row in unmet_pair_rows(few))
     assert coverage([plain]) + coverage([gapped, sinks]) == few
     alone = coverage([plain])
-    assert missing(alone) == []
+    assert unmet_pair_rows(alone) == []
     assert alone.levels["mask"] == {"none": 1}

@@ -7,8 +7,8 @@ import attnspec
 from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
 from attnspec.contract import CAPABILITIES
-from attnspec.contract.conventions import check_capabilities
-from attnspec.families.lookup import lacking, needed
+from attnspec.contract.declarations import check_capabilities
+from attnspec.families.lookup import lacking_capability, needed_capabilities
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def suite():
 def test_every_capability_is_needed_by_some_cases_and_not_by_all(suite):
     needing = dict.fromkeys(CAPABILITIES, 0)
     for case in suite.cases.values():
-        for word in needed(case) & CAPABILITIES.keys():
+        for word in needed_capabilities(case) & CAPABILITIES.keys():
             needing[word] += 1
     assert all(0 < count < len(suite.cases) for count in needing.values()), needing
 
@@ -27,19 +27,19 @@ def test_every_capability_is_needed_by_some_cases_and_not_by_all(suite):
 def test_a_case_needs_what_its_inputs_show(suite):
     for case in suite.cases.values():
         mask = case.inputs.get("mask")
-        assert ("boolean_mask" in needed(case)) == (mask is not None and mask.dtype == np.bool_)
-        assert ("mask" in needed(case)) == (mask is not None)
+        assert ("boolean_mask" in needed_capabilities(case)) == (mask is not None and mask.dtype == np.bool_)
+        assert ("mask" in needed_capabilities(case)) == (mask is not None)
 
 
 def test_an_argument_at_its_default_is_not_needed(suite):
     for case in suite.cases.values():
         if case.attributes.get("is_causal") is False:
-            assert "is_causal" not in needed(case)
+            assert "is_causal" not in needed_capabilities(case)
 
 
 def test_an_argument_with_one_of_its_values(suite):
     cases = [case for case in suite.cases.values() if case.operation == "apply_rotary"]
-    lacked = {case.attributes.get("pairing") for case in cases if lacking(case, ("pairing=interleaved",))}
+    lacked = {case.attributes.get("pairing") for case in cases if lacking_capability(case, ("pairing=interleaved",))}
     assert lacked == {"interleaved"}
 
 

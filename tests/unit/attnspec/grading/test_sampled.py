@@ -8,7 +8,7 @@ import pytest
 from attnspec.bounds import precision_of, stacked
 from attnspec.cases import Inputs, in_run_dtype, load_suite
 from attnspec.cases.generator import Generated, Rise
-from attnspec.contract.conventions import resolve
+from attnspec.contract.declarations import resolve_conventions
 from attnspec.contract.implementation import Outputs
 from attnspec.families.attention.tolerance.sampled import sampled_tolerance
 from attnspec.families.attention.tolerance.tolerances import tolerance
@@ -51,7 +51,7 @@ def both(name, choices):
     generated = MADE | {key: entry for key, entry in extras.items() if isinstance(entry, Generated)}
     given = {key: entry for key, entry in extras.items() if isinstance(entry, np.ndarray)}
     attributes = {key: entry for key, entry in extras.items() if not isinstance(entry, Generated | np.ndarray)}
-    inputs, conventions = Inputs(given, generated), resolve(choices, OPERATION)
+    inputs, conventions = Inputs(given, generated), resolve_conventions(choices, OPERATION)
     runs = [precision_of(dtype, fused=fused) for dtype, fused in (("float64", False), ("bfloat16", False))]
     whole = tolerance(OPERATION, dict(inputs), attributes, stacked(runs), conventions)
     return whole, sampled_tolerance(OPERATION, inputs, attributes, SAMPLE, stacked(runs), conventions)
@@ -75,7 +75,7 @@ def test_a_sampled_element_has_the_tolerance_that_it_has_in_the_whole(name, choi
 @pytest.mark.parametrize("name", EXTRAS)
 def test_what_holds_elsewhere_is_wider_than_any_output(name):
     whole, sampled = both(name, {})
-    known = sampled.elsewhere("output", 1)
+    known = sampled.interval_outside_sample("output", 1)
     value = whole.of("output").value
     outside = ((value < known.lowest) | (value > known.highest)) & ~known.left_open
     assert known.lowest.shape == (2, 4, 1, 5)

@@ -14,7 +14,7 @@ from attnspec.cases import load_suite
 from attnspec.contract import IN_LAYOUT
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Declined, Malformed, Outputs, Request
-from attnspec.contract.layout import clauses_in, read_layout, with_setting
+from attnspec.contract.layout import clauses_in, layout_with_setting, read_layout
 from attnspec.process.process import isolated
 from attnspec.targets.in_process import InProcessImplementation
 from attnspec.targets.laid_out import laid_out
@@ -405,7 +405,7 @@ def test_a_layout_that_does_not_exist_is_answered_by_a_sentence(word, words):
 
 
 def test_an_option_may_stand_for_a_setting():
-    assert with_setting("paged", "strict_table") == "paged:strict_table"
-    assert with_setting("paged:page_size=4", "strict_table") == "paged:page_size=4,strict_table"
+    assert layout_with_setting("paged", "strict_table") == "paged:strict_table"
+    assert layout_with_setting("paged:page_size=4", "strict_table") == "paged:page_size=4,strict_table"
     with pytest.raises(UsageError, match="say --layout, one of paged, paged_heads_first"):
-        with_setting(None, "strict_table")
+        layout_with_setting(None, "strict_table")

@@ -7,7 +7,7 @@ import pytest
 
 import attnspec_reference as reference
 from attnspec.base.errors import TargetError, UsageError
-from attnspec.contract.conventions import resolve
+from attnspec.contract.declarations import resolve_conventions
 from attnspec.process.process import isolated
 from attnspec.targets import Declined, Malformed, Outputs, Raised, Request, load
 from attnspec.targets.target import Target
@@ -133,11 +133,11 @@ def test_it_is_declared_in_the_file_and_reaches_a_process_of_its_own(tmp_path):
 def test_what_is_declared_of_the_forward_pass_holds(tmp_path):
     declaration = load(written(tmp_path, MODULES["torch"]), backward="autograd").declaration
     assert declaration.dtypes_offered(BACKWARD) == ("float64", "float32")
-    assert resolve(declaration.conventions, BACKWARD)["masked_nonfinite"] == "propagates"
+    assert resolve_conventions(declaration.conventions, BACKWARD)["masked_nonfinite"] == "propagates"
     itself = {**declaration.conventions, f"{BACKWARD}.masked_nonfinite": "ignored"}
-    assert resolve(itself, BACKWARD)["masked_nonfinite"] == "ignored"
-    assert resolve(dict(reversed(itself.items())), BACKWARD)["masked_nonfinite"] == "ignored"
-    assert resolve(itself, FORWARD)["masked_nonfinite"] == "propagates"
+    assert resolve_conventions(itself, BACKWARD)["masked_nonfinite"] == "ignored"
+    assert resolve_conventions(dict(reversed(itself.items())), BACKWARD)["masked_nonfinite"] == "ignored"
+    assert resolve_conventions(itself, FORWARD)["masked_nonfinite"] == "propagates"
 
 
 @TORCH

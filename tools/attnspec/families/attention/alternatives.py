@@ -36,7 +36,7 @@ def handed(operation: str, inputs: Arrays, attributes: Mapping[str, Any], conven
     """Return the inputs under declared conventions, from those of the case."""
     changed = {name: declared_logarithms(inputs[name], conventions) for name in _OF_PARTS if name in inputs}
     if operation == _BACKWARD and "logsumexp" in inputs:
-        raised = inputs["logsumexp"] + _left_by_a_column(inputs, attributes, conventions)
+        raised = inputs["logsumexp"] + _bias_left_by_column(inputs, attributes, conventions)
         changed["logsumexp"] = declared_logarithms(raised, conventions)
     if operation == _BACKWARD and "grad_logsumexp" in inputs and conventions["logsumexp_base"] == "2":
         # The loss is the same: a logarithm that is 1/ln 2 times as large moves it ln 2 times as much.
@@ -45,7 +45,7 @@ def handed(operation: str, inputs: Arrays, attributes: Mapping[str, Any], conven
     return {**inputs, **changed} if changed else inputs
 
 
-def _left_by_a_column(
+def _bias_left_by_column(
     inputs: Arrays, attributes: Mapping[str, Any], conventions: Mapping[str, str]
 ) -> NDArray[Any] | float:
     """Return what an ALiBi bias by column leaves in each row (B or 1, Hq, Sq)."""
@@ -132,7 +132,7 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
     """Return the expected outputs of a forward pass under declared conventions, from the normative ones."""
     declared = _Declared(dict(outputs))
     if bound.fully_masked:
-        _rows_without_keys(declared, conventions, bound)
+        _replace_rows_without_keys(declared, conventions, bound)
     if bound.shift is not None:
         # The softmax does not see what an ALiBi bias by column leaves in a row.
         for output, raised in (("logits", bound.shift), ("logsumexp", bound.shift[..., 0])):
@@ -159,7 +159,7 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
     return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
 
 
-def _rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
+def _replace_rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
     """Replace expected rows of queries without any key; their logsumexp is graded only where it is declared."""
     name = "no_keys" if bound.has_no_keys else "fully_masked_row"
     row, empty = conventions[name], conventions["empty_logsumexp"]
@@ -187,7 +187,7 @@ def expected_gradients(outputs: Arrays, conventions: Mapping[str, str], bound: B
     name = "no_keys" if bound.has_no_keys else "fully_masked_row"
     choice = conventions[name]
     if bound.queries_without_keys is not None and choice in ("nan", "uniform", "filled"):
-        open_elements = bound.made_of(bound.queries_without_keys)
+        open_elements = bound.affected_elements(bound.queries_without_keys)
         if choice == "uniform":
             # The weights are 1/n; whether their own gradients go on depends on how the row was masked.
             del open_elements["grad_value"]

@@ -29,11 +29,11 @@ _LENGTHS = (16, 32, 64, 128, 256, 512, 2048, 4096, 16384, 32768, 65536)
 def features(case: Case) -> list[tuple[str, bool]]:
     """Return what a case has, each as the rest of a sentence that begins with "The case has", and whether it does."""
     if "output_a" in case.inputs:
-        return [*_inputs(case), *features_of_parts(case)]
-    return [*_inputs(case), *_attributes(case), *_shapes(case)]
+        return [*_features_of_inputs(case), *features_of_parts(case)]
+    return [*_features_of_inputs(case), *_features_of_attributes(case), *_features_of_shapes(case)]
 
 
-def _inputs(case: Case) -> list[tuple[str, bool]]:
+def _features_of_inputs(case: Case) -> list[tuple[str, bool]]:
     inputs = case.inputs
     mask = inputs.get("mask")
     found = [(phrase, name in inputs) for name, phrase in _WORDS.items()]
@@ -55,7 +55,7 @@ def _inputs(case: Case) -> list[tuple[str, bool]]:
     return found
 
 
-def _attributes(case: Case) -> list[tuple[str, bool]]:
+def _features_of_attributes(case: Case) -> list[tuple[str, bool]]:
     attributes = case.attributes
     scale, window = attributes.get("scale"), attributes.get("window")
     left, right = window or (None, None)
@@ -75,7 +75,7 @@ def _attributes(case: Case) -> list[tuple[str, bool]]:
     return found + [(f"the attribute {name}", name in attributes) for name in others]
 
 
-def _shapes(case: Case) -> list[tuple[str, bool]]:
+def _features_of_shapes(case: Case) -> list[tuple[str, bool]]:
     shapes = case.shapes
     query, key, value = (shapes.get(name) for name in ("query", "key", "value"))
     if query is None or key is None or value is None or not len(query) == len(key) == len(value) == 4:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnspec.base.extensions import loaded
+from attnspec.base.extensions import import_object
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
@@ -47,11 +47,11 @@ def _layouts() -> Mapping[str, Layout]:
     return LAYOUTS
 
 
-def _late(path: str) -> Callable[..., Any]:
+def _imported_when_called(path: str) -> Callable[..., Any]:
     """Return a function that is imported when it is called, for most runs never need it."""
 
     def late(*arguments: Any) -> Any:
-        return loaded(path)(*arguments)
+        return import_object(path)(*arguments)
 
     return late
 
@@ -63,15 +63,15 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
 FAMILY = Family(
     "attention",
     tolerance=tolerance,
-    sampled_tolerance=_late(f"{_HERE}.tolerance.sampled:sampled_tolerance"),
+    sampled_tolerance=_imported_when_called(f"{_HERE}.tolerance.sampled:sampled_tolerance"),
     features=features,
-    formula=_late(f"{_HERE}.formulas:formula"),
+    formula=_imported_when_called(f"{_HERE}.formulas:formula"),
     expected=expected,
     handed=handed,
     computed_under=computed_under,
     empty=without_keys,
     also_right=_also_right,
-    lacks_property=_late(f"{_HERE}.weight_initialisation:lacks_property"),
+    lacks_property=_imported_when_called(f"{_HERE}.weight_initialisation:lacks_property"),
     needs=needs,
     layouts=_layouts,
     key_sets=key_sets,

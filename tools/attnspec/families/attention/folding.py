@@ -139,7 +139,7 @@ def plain_attention(
         }
         folds = is_causal or lengths or any(given is not None for given in (mask, alibi_slopes, window))
         if not folds and not query.ndim == key.ndim == value.ndim == _RANK:
-            return _finished(plain.call(query, key, value, stated), None, dtype if is_widened else None)
+            return _clear_and_round(plain.call(query, key, value, stated), None, dtype if is_widened else None)
         if not query.ndim == key.ndim == value.ndim == _RANK:
             shapes = f"query has shape {query.shape}, key {key.shape}, value {value.shape}"
             raise ValueError(f"{shapes}: all three need rank {_RANK}.")
@@ -165,12 +165,12 @@ def plain_attention(
             stated["is_causal"] = True
         else:
             stated["mask"] = _folded_mask(allowed, mask, alibi_slopes, query.dtype, masks)
-        return _finished(plain.call(query, key, value, stated), allowed.padding, dtype if is_widened else None)
+        return _clear_and_round(plain.call(query, key, value, stated), allowed.padding, dtype if is_widened else None)
 
     return scaled_dot_product_attention
 
 
-def _finished(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
+def _clear_and_round(returned: Any, padding: NDArray[np.bool_] | None, dtype: np.dtype[Any] | None) -> Any:
     """Return an output, or a mapping of them, with `padding` (B, 1, Sq) cleared, rounded to `dtype` unless None."""
     if padding is None and dtype is None:
         return returned

@@ -21,7 +21,7 @@ def formula(case: Case) -> list[str]:
     return _FORMULAS[case.operation](case)
 
 
-def _softmax(case: Case) -> list[str]:
+def _softmax_lines(case: Case) -> list[str]:
     axis = case.attributes.get("axis", -1)
     return [
         f"exponentials = np.exp(x - x.max(axis={axis}, keepdims=True))",
@@ -29,7 +29,7 @@ def _softmax(case: Case) -> list[str]:
     ]
 
 
-def _causal_mask(case: Case) -> list[str]:
+def _causal_mask_lines(case: Case) -> list[str]:
     rows = case.attributes["query_length"]
     columns = case.attributes.get("key_length")
     lines = [
@@ -39,36 +39,36 @@ def _causal_mask(case: Case) -> list[str]:
     return [*lines, "output = np.where(output, 0.0, -np.inf)"] if case.attributes.get("additive") else lines
 
 
-def _split_heads(case: Case) -> list[str]:
+def _split_heads_lines(case: Case) -> list[str]:
     heads = case.attributes["num_heads"]
     return ["B, S, D = x.shape", f"output = x.reshape(B, S, {heads}, D // {heads}).swapaxes(1, 2)"]
 
 
-def _combine_heads(_case: Case) -> list[str]:
+def _combine_heads_lines(_case: Case) -> list[str]:
     return ["B, H, S, E = x.shape", "output = x.swapaxes(1, 2).reshape(B, S, H * E)"]
 
 
-def _context_vector(case: Case) -> list[str]:
+def _context_vector_lines(case: Case) -> list[str]:
     return [
         "raw_scores = encoder_states @ decoder_state",
-        f"scores = raw_scores * {_scale(case, 'len(decoder_state)')}",
+        f"scores = raw_scores * {_scale_expression(case, 'len(decoder_state)')}",
         "exponentials = np.exp(scores - scores.max())",
         "weights = exponentials / exponentials.sum()",
         "context = weights @ encoder_states",
     ]
 
 
-def _single_head_attention(case: Case) -> list[str]:
+def _single_head_attention_lines(case: Case) -> list[str]:
     return [
         "query, key, value = x @ w_query, x @ w_key, x @ w_value",
-        f"scores = query @ key.T * {_scale(case, 'query.shape[1]')}",
+        f"scores = query @ key.T * {_scale_expression(case, 'query.shape[1]')}",
         "exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))",
         "weights = exponentials / exponentials.sum(axis=-1, keepdims=True)",
         "output = weights @ value" + (" @ w_output" if "w_output" in case.inputs else ""),
     ]
 
 
-def _multi_head_attention(case: Case) -> list[str]:
+def _multi_head_attention_lines(case: Case) -> list[str]:
     def projected(name: str, tokens: str) -> str:
         return f"{tokens} @ w_{name}" + (f" + b_{name}" if f"b_{name}" in case.inputs else "")
 
@@ -80,10 +80,10 @@ def _multi_head_attention(case: Case) -> list[str]:
             f"{short} = ({projected(name, name)}).reshape(B, {name}.shape[1], {heads}, D // {heads}).swapaxes(1, 2)"
             for short, name in _SHORT.items()
         ),
-        f"scores = q @ k.swapaxes(-1, -2) * {_scale(case, f'(D // {heads})')}",
-        *_exclusion(case, queries="scores.shape[2]", keys="scores.shape[3]"),
-        *_shares(case),
-        f"combined = {_weighed(case, 'v')}.swapaxes(1, 2).reshape(B, Sq, D)",
+        f"scores = q @ k.swapaxes(-1, -2) * {_scale_expression(case, f'(D // {heads})')}",
+        *_mask_lines(case, queries="scores.shape[2]", keys="scores.shape[3]"),
+        *_weights_lines(case),
+        f"combined = {_weighted_sum_expression(case, 'v')}.swapaxes(1, 2).reshape(B, Sq, D)",
         f"output = {projected('output', 'combined')}",
     ]
 
@@ -91,7 +91,7 @@ def _multi_head_attention(case: Case) -> list[str]:
 _SHORT = {"q": "query", "k": "key", "v": "value"}
 
 
-def _scaled_dot_product_attention(case: Case) -> list[str]:
+def _scaled_dot_product_attention_lines(case: Case) -> list[str]:
     inputs = case.inputs
     lines: list[str] = []
     past = "past_key" in inputs
@@ -100,15 +100,15 @@ def _scaled_dot_product_attention(case: Case) -> list[str]:
             lines += [f"{tensor} = {tensor} * {_scale_of_heads(case, name)}" for tensor in tensors if tensor in inputs]
     if past:
         lines.append("key, value = np.concatenate([past_key, key], 2), np.concatenate([past_value, value], 2)")
-    if _stores(case, "present_key", "present_value"):
+    if _has_stored_outputs(case, "present_key", "present_value"):
         lines.append("present_key, present_value = key, value")
     if case.shapes["query"][1] != case.shapes["key"][1]:
         shared = "query.shape[1] // key.shape[1]"
         lines.append(f"key, value = np.repeat(key, {shared}, axis=1), np.repeat(value, {shared}, axis=1)")
-    lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale(case, 'query.shape[-1]')}")
-    lines += _exclusion(case, queries="query.shape[2]", keys="key.shape[2]", past="past_key.shape[2]" if past else "0")
-    lines += _shares(case)
-    lines.append(f"output = {_weighed(case, 'value')}")
+    lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale_expression(case, 'query.shape[-1]')}")
+    lines += _mask_lines(case, queries="query.shape[2]", keys="key.shape[2]", past="past_key.shape[2]" if past else "0")
+    lines += _weights_lines(case)
+    lines.append(f"output = {_weighted_sum_expression(case, 'value')}")
     return lines
 
 
@@ -122,7 +122,7 @@ def _scale_of_heads(case: Case, name: str) -> str:
     return f"np.repeat({name}_scale, {heads.shape[1] // shared.shape[1]}, axis=-1)[..., None, None]"
 
 
-def _scaled_dot_product_attention_backward(case: Case) -> list[str]:
+def _scaled_dot_product_attention_backward_lines(case: Case) -> list[str]:
     inputs = case.inputs
     batch, heads, _, width = inputs["query"].shape
     shared, keys, of_values = inputs["value"].shape[1:]
@@ -132,22 +132,22 @@ def _scaled_dot_product_attention_backward(case: Case) -> list[str]:
         lines.append(
             f"key, value = np.repeat(key, {heads // shared}, axis=1), np.repeat(value, {heads // shared}, axis=1)"
         )
-    lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale(case, 'query.shape[-1]')}")
-    lines += _exclusion(case, queries="query.shape[2]", keys="key.shape[2]")
-    lines += _shares(case)
+    lines.append(f"scores = query @ key.swapaxes(-1, -2) * {_scale_expression(case, 'query.shape[-1]')}")
+    lines += _mask_lines(case, queries="query.shape[2]", keys="key.shape[2]")
+    lines += _weights_lines(case)
     # Minus infinity in a mask excludes, and is no number that spreads.
     spoilt = any(np.isnan(array).any() or (name != "mask" and np.isinf(array).any()) for name, array in inputs.items())
-    selects = spoilt and _excludes(case)
+    selects = spoilt and _has_exclusion(case)
     lines += [
-        f"grad_value = {_summed('weights', 'grad_output', of_queries=False, selects=selects)}",
+        f"grad_value = {_sum_expression('weights', 'grad_output', of_queries=False, selects=selects)}",
         "grad_weights = grad_output @ value.swapaxes(-1, -2)",
-        f"products = {_selected('weights * grad_weights', selects)}",
+        f"products = {_selection_expression('weights * grad_weights', selects)}",
         "delta = products.sum(axis=-1, keepdims=True)",
     ]
     above = "grad_weights - delta"
     if "grad_logsumexp" in inputs:
         above += " + grad_logsumexp[..., None]"
-    lines.append(f"grad_logits = {_selected(f'weights * ({above})', selects)}")
+    lines.append(f"grad_logits = {_selection_expression(f'weights * ({above})', selects)}")
     mask = inputs.get("mask")
     if mask is not None and mask.dtype != np.bool_:
         missing = 4 - mask.ndim
@@ -157,15 +157,15 @@ def _scaled_dot_product_attention_backward(case: Case) -> list[str]:
         lines += _gradients_of_sinks(case, spoilt=spoilt)
     softcap = case.attributes.get("softcap")
     bent = f" * (1 - np.tanh(scores / {number_literal(softcap)}) ** 2)" if softcap else ""
-    lines.append(f"grad_scores = {_selected(f'grad_logits{bent}', selects and bool(bent))}")
-    scale = _scale(case, "query.shape[-1]")
-    lines.append(f"grad_query = {_summed('grad_scores', 'key', of_queries=True, selects=selects)} * {scale}")
-    lines.append(f"grad_key = {_summed('grad_scores', 'query', of_queries=False, selects=selects)} * {scale}")
+    lines.append(f"grad_scores = {_selection_expression(f'grad_logits{bent}', selects and bool(bent))}")
+    scale = _scale_expression(case, "query.shape[-1]")
+    lines.append(f"grad_query = {_sum_expression('grad_scores', 'key', of_queries=True, selects=selects)} * {scale}")
+    lines.append(f"grad_key = {_sum_expression('grad_scores', 'query', of_queries=False, selects=selects)} * {scale}")
     if grouped:
         groups = f"{batch}, {shared}, {heads // shared}, {keys}"
         lines.append(f"grad_key = grad_key.reshape({groups}, {width}).sum(axis=2)")
         lines.append(f"grad_value = grad_value.reshape({groups}, {of_values}).sum(axis=2)")
-    if _stores(case, "delta"):
+    if _has_stored_outputs(case, "delta"):
         lines.append("delta = delta[..., 0]")
     return lines
 
@@ -182,7 +182,7 @@ def _gradients_of_sinks(case: Case, *, spoilt: bool) -> list[str]:
     ]
 
 
-def _summed(factors: str, tensor: str, *, of_queries: bool, selects: bool) -> str:
+def _sum_expression(factors: str, tensor: str, *, of_queries: bool, selects: bool) -> str:
     """Return a sum over keys of what each holds times its factor, or over queries; what is excluded adds nothing."""
     if not selects:
         return f"{factors if of_queries else f'{factors}.swapaxes(-1, -2)'} @ {tensor}"
@@ -190,16 +190,16 @@ def _summed(factors: str, tensor: str, *, of_queries: bool, selects: bool) -> st
     return f"np.where(allowed[..., None], {factors}[..., None] * {spread}, 0).sum(axis={-2 if of_queries else -3})"
 
 
-def _selected(numbers: str, selects: bool) -> str:
+def _selection_expression(numbers: str, selects: bool) -> str:
     return f"np.where(allowed, {numbers}, 0)" if selects else numbers
 
 
-def _scale(case: Case, width: str) -> str:
+def _scale_expression(case: Case, width: str) -> str:
     scale = case.attributes.get("scale")
     return f"{width} ** -0.5" if scale is None else f"({number_literal(scale)})"
 
 
-def _exclusion(case: Case, *, queries: str, keys: str, past: str = "0") -> list[str]:
+def _mask_lines(case: Case, *, queries: str, keys: str, past: str = "0") -> list[str]:
     """Return the lines from the scores to the logits and to the keys that may be attended."""
     inputs, attributes = case.inputs, case.attributes
     softcap, window, causal = (attributes.get(name) for name in ("softcap", "window", "is_causal"))
@@ -241,9 +241,9 @@ def _exclusion(case: Case, *, queries: str, keys: str, past: str = "0") -> list[
     return lines
 
 
-def _shares(case: Case) -> list[str]:
+def _weights_lines(case: Case) -> list[str]:
     """Return the lines from the logits to the weights; a query without any key gets none."""
-    excludes = _excludes(case)
+    excludes = _has_exclusion(case)
     lines = ["largest = np.max(logits, axis=-1, keepdims=True, initial=-np.inf)"]
     sink = "sinks[:, None, None]"
     if "sinks" in case.inputs:
@@ -258,33 +258,33 @@ def _shares(case: Case) -> list[str]:
     if "sinks" in case.inputs:
         lines[-1] += f" + np.where(largest == -np.inf, 0, np.exp({sink} - largest))"
     lines.append(f"weights = exponentials / {'np.where(total == 0, 1, total)' if excludes else 'total'}")
-    if _stores(case, "logsumexp"):
+    if _has_stored_outputs(case, "logsumexp"):
         lines.append("logsumexp = (largest + np.log(total))[..., 0]")
     return lines
 
 
-def _weighed(case: Case, value: str) -> str:
+def _weighted_sum_expression(case: Case, value: str) -> str:
     """Return the weighted sum of values; what an excluded value holds has no effect, be it NaN."""
     names = (name for name in ("value", "past_value") if name in case.inputs and name not in case.generated)
     values = [case.inputs[name] for name in names]
-    if _excludes(case) and not all(np.isfinite(array).all() for array in values):
+    if _has_exclusion(case) and not all(np.isfinite(array).all() for array in values):
         products = f"weights[..., None] * {value}[:, :, None]"
         return f"np.where(allowed[..., None], {products}, 0).sum(axis=-2)"
     return f"(weights @ {value})" if value == "v" else f"weights @ {value}"
 
 
-def _excludes(case: Case) -> bool:
+def _has_exclusion(case: Case) -> bool:
     attributes = case.attributes
     bounded = any(side is not None for side in attributes.get("window") or ())
     given = any(name in case.inputs for name in ("mask", "key_lengths", "query_lengths"))
     return given or bounded or bool(attributes.get("is_causal"))
 
 
-def _stores(case: Case, *outputs: str) -> bool:
+def _has_stored_outputs(case: Case, *outputs: str) -> bool:
     return any(name in case.golden("float64") for name in outputs)
 
 
-def _merge_states(case: Case) -> list[str]:
+def _merge_states_lines(case: Case) -> list[str]:
     """Return the lines that merge two parts; they select where a part has no keys."""
     inputs = case.inputs
     selects = any(np.isneginf(inputs[name]).any() for name in ("logsumexp_a", "logsumexp_b"))
@@ -305,7 +305,7 @@ def _merge_states(case: Case) -> list[str]:
     ]
 
 
-def _glorot_normal(case: Case) -> list[str]:
+def _glorot_normal_lines(case: Case) -> list[str]:
     """Return the lines that draw a weight matrix and hold its mean and spread against what they should be."""
     attributes = case.attributes
     return [
@@ -320,10 +320,10 @@ def _glorot_normal(case: Case) -> list[str]:
 
 
 _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
-    function.__name__.removeprefix("_"): function
+    function.__name__.removeprefix("_").removesuffix("_lines"): function
     for function in (
-        *(_softmax, _causal_mask, _split_heads, _combine_heads, _context_vector, _glorot_normal, _merge_states),
-        *(_single_head_attention, _multi_head_attention),
-        *(_scaled_dot_product_attention, _scaled_dot_product_attention_backward),
+        *(_softmax_lines, _causal_mask_lines, _split_heads_lines, _combine_heads_lines, _context_vector_lines),
+        *(_glorot_normal_lines, _merge_states_lines, _single_head_attention_lines, _multi_head_attention_lines),
+        *(_scaled_dot_product_attention_lines, _scaled_dot_product_attention_backward_lines),
     )
 }

@@ -31,7 +31,7 @@ def turns_nothing(case: Case) -> bool:
     return any(not np.any(array) for array in still)
 
 
-def _of_frequencies(case: Case) -> list[tuple[str, bool]]:
+def _features_of_frequencies(case: Case) -> list[tuple[str, bool]]:
     attributes = case.attributes
     scaling, original = attributes.get("scaling", "none"), attributes.get("original_length")
     length = attributes.get("sequence_length")
@@ -55,7 +55,7 @@ def _of_frequencies(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
-def _of_tables(case: Case) -> list[tuple[str, bool]]:
+def _features_of_tables(case: Case) -> list[tuple[str, bool]]:
     positions = case.inputs["position_ids"]
     return [
         ("a stated attention factor", "attention_factor" in case.attributes),
@@ -67,7 +67,7 @@ def _of_tables(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
-def _of_rotation(case: Case) -> list[tuple[str, bool]]:
+def _features_of_rotation(case: Case) -> list[tuple[str, bool]]:
     x, cos = case.inputs["x"], case.inputs["cos"]
     features_of_head, turned = x.shape[-1], 2 * cos.shape[-1]
     return [
@@ -94,9 +94,9 @@ def _rows(positions: NDArray[Any]) -> list[list[int]]:
 
 
 _BY_OPERATION = {
-    "rotary_frequencies": _of_frequencies,
-    "rotary_tables": _of_tables,
-    "apply_rotary": _of_rotation,
+    "rotary_frequencies": _features_of_frequencies,
+    "rotary_tables": _features_of_tables,
+    "apply_rotary": _features_of_rotation,
 }
 
 FAMILY = Family(

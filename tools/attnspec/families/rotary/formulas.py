@@ -16,17 +16,17 @@ def formula(case: Case) -> list[str]:
     return _FORMULAS[case.operation](case)
 
 
-def _rotary_frequencies(case: Case) -> list[str]:
+def _rotary_frequencies_lines(case: Case) -> list[str]:
     attributes = case.attributes
     scaling = attributes.get("scaling", "none")
     return [
         f"R, theta = {attributes['width']}, {number_literal(attributes.get('theta', 10000.0))}",
         *_names(attributes, {"factor": "s", "original_length": "L0", "sequence_length": "n"}),
-        *(_stretched(attributes) if scaling == "dynamic" else []),
+        *(_dynamic_lines(attributes) if scaling == "dynamic" else []),
         "i = np.arange(R // 2)",
         "inverse_frequencies = theta ** (-2 * i / R)",
         *_SCALED[scaling](attributes),
-        f"attention_factor = {_attention_factor(scaling, attributes)}",
+        f"attention_factor = {_attention_factor_expression(scaling, attributes)}",
     ]
 
 
@@ -35,12 +35,12 @@ def _names(attributes: Mapping[str, Any], short: Mapping[str, str]) -> list[str]
     return [f"{letter} = {number_literal(value)}" for letter, value in stated.items()]
 
 
-def _stretched(attributes: Mapping[str, Any]) -> list[str]:
+def _dynamic_lines(attributes: Mapping[str, Any]) -> list[str]:
     length = "L0" if attributes.get("sequence_length") is None else "max(n, L0)"
     return [f"theta = theta * (s * {length} / L0 - s + 1) ** (R / (R - 2))"]
 
 
-def _llama3(attributes: Mapping[str, Any]) -> list[str]:
+def _llama3_lines(attributes: Mapping[str, Any]) -> list[str]:
     low, high = (number_literal(attributes[f"{end}_frequency_factor"]) for end in ("low", "high"))
     return [
         f"g = np.clip((L0 * inverse_frequencies / (2 * np.pi) - {low}) / ({high} - {low}), 0, 1)",
@@ -48,20 +48,20 @@ def _llama3(attributes: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _longrope(attributes: Mapping[str, Any]) -> list[str]:
+def _longrope_lines(attributes: Mapping[str, Any]) -> list[str]:
     length = attributes.get("sequence_length")
     long = length is not None and length > attributes["original_length"]
     factors = attributes["long_factors" if long else "short_factors"]
     return [f"inverse_frequencies = inverse_frequencies / np.array({list(factors)!r})"]
 
 
-def _proportional(attributes: Mapping[str, Any]) -> list[str]:
+def _proportional_lines(attributes: Mapping[str, Any]) -> list[str]:
     kept = f"i < np.floor({number_literal(attributes.get('proportion', 1.0))} * R / 2)"
     divided = "inverse_frequencies" + ("" if attributes.get("factor") is None else " / s")
     return [f"inverse_frequencies = np.where({kept}, {divided}, 0)"]
 
 
-def _yarn(attributes: Mapping[str, Any]) -> list[str]:
+def _yarn_lines(attributes: Mapping[str, Any]) -> list[str]:
     fast, slow = number_literal(attributes.get("beta_fast", 32)), number_literal(attributes.get("beta_slow", 1))
     ends = [f"R * np.log(L0 / (2 * np.pi * {turns})) / (2 * np.log(theta))" for turns in (fast, slow)]
     if attributes.get("truncate", True):
@@ -73,7 +73,7 @@ def _yarn(attributes: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _attention_factor(scaling: str, attributes: Mapping[str, Any]) -> str:
+def _attention_factor_expression(scaling: str, attributes: Mapping[str, Any]) -> str:
     stated = attributes.get("attention_factor")
     if scaling not in ("longrope", "yarn"):
         return "1.0"
@@ -86,7 +86,7 @@ def _attention_factor(scaling: str, attributes: Mapping[str, Any]) -> str:
     return " / ".join(magnitudes) if len(magnitudes) == 2 else "0.1 * np.log(s) + 1"
 
 
-def _rotary_tables(case: Case) -> list[str]:
+def _rotary_tables_lines(case: Case) -> list[str]:
     factor = case.attributes.get("attention_factor", 1.0)
     times = "" if factor == 1 else f" * {number_literal(factor)}"
     return [
@@ -95,7 +95,7 @@ def _rotary_tables(case: Case) -> list[str]:
     ]
 
 
-def _apply_rotary(case: Case) -> list[str]:
+def _apply_rotary_lines(case: Case) -> list[str]:
     interleaved = case.attributes.get("pairing") == "interleaved"
     first, second = ("0:R:2", "1:R:2") if interleaved else (":R // 2", "R // 2 : R")
     return [
@@ -111,14 +111,14 @@ _SCALED: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "none": lambda _: [],
     "dynamic": lambda _: [],
     "linear": lambda _: ["inverse_frequencies = inverse_frequencies / s"],
-    "llama3": _llama3,
-    "longrope": _longrope,
-    "proportional": _proportional,
-    "yarn": _yarn,
+    "llama3": _llama3_lines,
+    "longrope": _longrope_lines,
+    "proportional": _proportional_lines,
+    "yarn": _yarn_lines,
 }
 
 _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
-    "rotary_frequencies": _rotary_frequencies,
-    "rotary_tables": _rotary_tables,
-    "apply_rotary": _apply_rotary,
+    "rotary_frequencies": _rotary_frequencies_lines,
+    "rotary_tables": _rotary_tables_lines,
+    "apply_rotary": _apply_rotary_lines,
 }

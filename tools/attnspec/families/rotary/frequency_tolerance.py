@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.bounds.estimates import settled
+from attnspec.bounds.estimates import as_output
 from attnspec.bounds.tolerance import Estimate, Precision
 
 
@@ -28,12 +28,12 @@ def inverse_frequencies(attributes: Mapping[str, Any], precision: Precision) -> 
     width, scaling = attributes["width"], attributes.get("scaling", "none")
     base, of_base = float(attributes.get("theta", 10000.0)), 0.0
     if scaling == "dynamic":
-        base, of_base = _stretched(base, attributes, unit)
+        base, of_base = _base_of_dynamic(base, attributes, unit)
     exponents = 2.0 * np.arange(width // 2, dtype=np.float64) / width
     # The exponential of a logarithm times an exponent carries the rounding of its argument.
     relative = 2 * unit * (1 + exponents * abs(math.log(base))) + exponents * of_base
     powers = Estimate(base**-exponents, base**-exponents * relative)
-    return settled(_SCALED[scaling](powers, attributes, unit), precision)
+    return as_output(_SCALED[scaling](powers, attributes, unit), precision)
 
 
 def attention_factor(attributes: Mapping[str, Any], precision: Precision) -> Estimate:
@@ -49,10 +49,10 @@ def attention_factor(attributes: Mapping[str, Any], precision: Precision) -> Est
         value, relative = math.sqrt(1 + quotient), 2 * unit * quotient / (1 + quotient) + unit
     else:
         value, relative = _yarn_factor(attributes, unit)
-    return settled(Estimate(np.array(float(value)), np.asarray(abs(value) * relative)), precision)
+    return as_output(Estimate(np.array(float(value)), np.asarray(abs(value) * relative)), precision)
 
 
-def _stretched(theta: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float, Any]:
+def _base_of_dynamic(theta: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float, Any]:
     """Return the base of ``dynamic`` and its relative error."""
     factor, original, width = attributes["factor"], attributes["original_length"], attributes["width"]
     longer = factor * max(original, attributes.get("sequence_length") or 0) / original
@@ -67,40 +67,40 @@ def _divided(powers: Estimate, divisor: Any, unit: Any) -> Estimate:
     return Estimate(value, powers.error / divisor + 2 * unit * value)
 
 
-def _longrope(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
+def _frequencies_of_longrope(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
     long = (attributes.get("sequence_length") or 0) > attributes["original_length"]
     return _divided(powers, np.array(attributes["long_factors" if long else "short_factors"], dtype=np.float64), unit)
 
 
-def _proportional(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
+def _frequencies_of_proportional(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
     factor = attributes.get("factor")
     divided = _divided(powers, 1.0 if factor is None else factor, unit)
     kept = np.arange(powers.value.size) < math.floor(attributes.get("proportion", 1.0) * powers.value.size)
     return Estimate(divided.value * kept, divided.error * kept)
 
 
-def _llama3(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
+def _frequencies_of_llama3(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
     low, high = attributes["low_frequency_factor"], attributes["high_frequency_factor"]
     waves = attributes["original_length"] * powers.value / (2 * math.pi)
     of_waves = attributes["original_length"] * powers.error / (2 * math.pi) + 3 * unit * waves
     uncut = (waves - low) / (high - low)
     error = (of_waves + unit * (waves + 2 * low)) / (high - low) + 4 * unit * np.abs(uncut)
-    return _mixed(powers, attributes["factor"], _Share(1 - uncut, error), unit)
+    return _partly_divided_frequencies(powers, attributes["factor"], _Share(1 - uncut, error), unit)
 
 
-def _yarn(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
-    low, of_low = _end(attributes.get("beta_fast", 32.0), attributes, unit)
-    high, of_high = _end(attributes.get("beta_slow", 1.0), attributes, unit)
+def _frequencies_of_yarn(powers: Estimate, attributes: Mapping[str, Any], unit: Any) -> Estimate:
+    low, of_low = _end_of_yarn_range(attributes.get("beta_fast", 32.0), attributes, unit)
+    high, of_high = _end_of_yarn_range(attributes.get("beta_slow", 1.0), attributes, unit)
     if attributes.get("truncate", True):
         low, of_low, high, of_high = math.floor(low), 0.0 * unit, math.ceil(high), 0.0 * unit
     low, high = max(low, 0.0), min(high, attributes["width"] - 1.0)
     across = high - low if high != low else 0.001
     uncut = (np.arange(powers.value.size) - low) / across
     error = (of_low * np.abs(1 - uncut) + of_high * np.abs(uncut)) / abs(across) + 2 * unit * np.abs(uncut)
-    return _mixed(powers, attributes["factor"], _Share(uncut, error), unit)
+    return _partly_divided_frequencies(powers, attributes["factor"], _Share(uncut, error), unit)
 
 
-def _end(turns: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float, Any]:
+def _end_of_yarn_range(turns: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float, Any]:
     """Return an end of the range of ``yarn`` and its absolute error."""
     logarithm = math.log(attributes["original_length"] / (2 * math.pi * turns))
     half_of_pairs = attributes["width"] / (2 * math.log(attributes.get("theta", 10000.0)))
@@ -108,7 +108,7 @@ def _end(turns: float, attributes: Mapping[str, Any], unit: Any) -> tuple[float,
     return end, half_of_pairs * 3 * unit + 4 * unit * abs(end)
 
 
-def _mixed(powers: Estimate, factor: float, divided_share: _Share, unit: Any) -> Estimate:
+def _partly_divided_frequencies(powers: Estimate, factor: float, divided_share: _Share, unit: Any) -> Estimate:
     """Return frequencies of which a share is divided by the factor.
 
     The share itself is kept as 1 minus another one by some, so that its rounding is absolute.
@@ -139,8 +139,8 @@ _SCALED: Mapping[str, Callable[[Estimate, Mapping[str, Any], Any], Estimate]] = 
     "none": lambda powers, _, __: powers,
     "dynamic": lambda powers, _, __: powers,
     "linear": lambda powers, attributes, unit: _divided(powers, attributes["factor"], unit),
-    "llama3": _llama3,
-    "longrope": _longrope,
-    "proportional": _proportional,
-    "yarn": _yarn,
+    "llama3": _frequencies_of_llama3,
+    "longrope": _frequencies_of_longrope,
+    "proportional": _frequencies_of_proportional,
+    "yarn": _frequencies_of_yarn,
 }

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.bounds.estimates import exactly, settled
-from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, given, identity
+from attnspec.bounds.estimates import as_output, exactly
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, deferred, identity
 from attnspec.families.record import Arrays, Expected
 from attnspec.families.rotary.frequency_tolerance import attention_factor, inverse_frequencies
 
@@ -22,7 +22,7 @@ class RotationBound(Tolerance):
     """
 
     def __init__(self, output: Estimate, products: NDArray[Any], precision: Precision) -> None:
-        super().__init__(given(output=output))
+        super().__init__(deferred(output=output))
         self._products = products
         self._precision = precision
 
@@ -60,7 +60,7 @@ def tolerance(
         return _BY_OPERATION[operation](inputs, attributes, precision)
 
 
-def _rotary_frequencies(_: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _frequencies_tolerance(_: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
     return Tolerance(
         {
             "inverse_frequencies": partial(inverse_frequencies, attributes, precision),
@@ -69,22 +69,22 @@ def _rotary_frequencies(_: Mapping[str, Any], attributes: Mapping[str, Any], pre
     )
 
 
-def _rotary_tables(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _tables_tolerance(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
     phases = inputs["position_ids"][:, :, np.newaxis] * exactly(inputs["inverse_frequencies"]).value
     factor = float(attributes.get("attention_factor", 1.0))
     cos, sin = np.cos(phases), np.sin(phases)
     estimates = {
-        "cos": _of_table(cos, sin, phases, factor, precision),
-        "sin": _of_table(sin, cos, phases, factor, precision),
+        "cos": _table_estimate(cos, sin, phases, factor, precision),
+        "sin": _table_estimate(sin, cos, phases, factor, precision),
     }
     # A number between -1 and 1 that may be off by 1 says nothing.
-    vacuous = {name: partial(_beyond, estimate, abs(factor)) for name, estimate in estimates.items()}
-    farthest = _of_table(np.ones_like(cos), np.zeros_like(cos), np.zeros_like(cos), abs(factor), precision)
+    vacuous = {name: partial(_vacuous_elements, estimate, abs(factor)) for name, estimate in estimates.items()}
+    farthest = _table_estimate(np.ones_like(cos), np.zeros_like(cos), np.zeros_like(cos), abs(factor), precision)
     interval = Interval(-farthest.value - farthest.error, farthest.value + farthest.error)
-    return Tolerance(given(**estimates), vacuous, interval={name: partial(identity, interval) for name in estimates})
+    return Tolerance(deferred(**estimates), vacuous, interval={name: partial(identity, interval) for name in estimates})
 
 
-def _of_table(
+def _table_estimate(
     table: NDArray[Any], slope: NDArray[Any], phases: NDArray[Any], factor: float, precision: Precision
 ) -> Estimate:
     """Return value and tolerance of cosines or sines, of which the other table is the slope.
@@ -97,15 +97,15 @@ def _of_table(
     of_phase = roundings * at_rank.accumulator * np.abs(phases)
     of_function = of_phase * np.abs(slope) + of_phase**2 / 2 + 2 * at_rank.accumulator * np.abs(table)
     product = abs(factor) * (of_function + (at_rank.accumulator + at_rank.stored) * np.abs(table))
-    return settled(Estimate(factor * table, product), precision)
+    return as_output(Estimate(factor * table, product), precision)
 
 
-def _beyond(estimate: Estimate, half_of_range: float) -> NDArray[np.bool_]:
+def _vacuous_elements(estimate: Estimate, half_of_range: float) -> NDArray[np.bool_]:
     # A range of 0, where the factor is 0, makes no tolerance vacuous.
     return (half_of_range > 0) & (estimate.error > half_of_range)
 
 
-def _apply_rotary(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
+def _rotation_tolerance(inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision) -> Tolerance:
     x = exactly(inputs["x"]).value
     cos, sin = (exactly(inputs[name]).value[:, np.newaxis] for name in ("cos", "sin"))
     pairs = paired_features(cos.shape[-1], attributes.get("pairing", "half"))
@@ -136,7 +136,7 @@ def _sum_of_products(left: NDArray[Any], right: NDArray[Any], precision: Precisi
 
 
 _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision], Tolerance]] = {
-    "rotary_frequencies": _rotary_frequencies,
-    "rotary_tables": _rotary_tables,
-    "apply_rotary": _apply_rotary,
+    "rotary_frequencies": _frequencies_tolerance,
+    "rotary_tables": _tables_tolerance,
+    "apply_rotary": _rotation_tolerance,
 }

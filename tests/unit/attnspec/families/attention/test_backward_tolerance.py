@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnspec.bounds import precision_of
-from attnspec.contract.conventions import resolve
+from attnspec.contract.declarations import resolve_conventions
 from attnspec.contract.dtypes import numpy_dtype, rounded_to
 from attnspec.families.lookup import family_of
 from attnspec_reference import scaled_dot_product_attention_backward
@@ -30,7 +30,7 @@ def bound_of(inputs, dtype="float64", conventions=None, fused=False, **attribute
 
 
 def expected(inputs, choices, **attributes):
-    conventions = resolve(choices, BACKWARD)
+    conventions = resolve_conventions(choices, BACKWARD)
     bound = bound_of(inputs, conventions=conventions, **attributes)
     outputs = scaled_dot_product_attention_backward(**inputs, **attributes)._asdict()
     given = {name: x for name, x in outputs.items() if x is not None}
@@ -236,7 +236,7 @@ def test_a_query_with_nan_leaves_open_what_it_gives_to_excluded_keys():
 def test_a_query_whose_scores_overflow_is_open_where_that_is_declared():
     inputs = rounded_inputs(drawn(0), "float16")
     inputs["query"][0, 0, 1] = 30000.0
-    conventions = resolve({"half_precision_overflow": "open"}, BACKWARD)
+    conventions = resolve_conventions({"half_precision_overflow": "open"}, BACKWARD)
     bound = bound_of(inputs, "float16", conventions)
     outputs = {"grad_query": inputs["query"], "grad_key": inputs["key"]}
     ungraded = family_of(BACKWARD).expected(outputs, conventions, bound, 0).ungraded

@@ -6,7 +6,7 @@ import pytest
 from attnspec.bounds.estimates import exactly
 from attnspec.bounds.tolerance import Estimate, precision_of
 from attnspec.families.attention.tolerance.error_bound import attention_tolerance
-from attnspec.families.attention.tolerance.logits import ProjectedQuery
+from attnspec.families.attention.tolerance.logit_error import ProjectedQuery
 
 SINGLE = precision_of("float32")
 

@@ -16,20 +16,20 @@ def can_be_kept(array: NDArray[Any]) -> bool:
     return all(stride or length < 2 for stride, length in zip(array.strides, array.shape, strict=True))
 
 
-def arranged_as(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
+def strided_like(originals: tuple[NDArray[Any], ...], array: NDArray[Any], *, swapped: tuple[int, int]) -> NDArray[Any]:
     """Return a fresh array in C order with the memory layout of its first original that does not lie as usual.
 
     `swapped` axes change positions in memory where the original's are ordered otherwise than the first or last one
     first.
     """
-    kinds = [_kind(original) for original in originals]
+    kinds = [_memory_order_name(original) for original in originals]
     kind = next((kind for kind in kinds if kind != "ordinary"), "ordinary")
     if kind == "swapped":
         return array.swapaxes(*swapped).copy().swapaxes(*swapped) if array.ndim > max(swapped) else array
     return _LAID_OUT[kind](array)
 
 
-def _kind(array: NDArray[Any]) -> str:
+def _memory_order_name(array: NDArray[Any]) -> str:
     """Name the memory order of an array."""
     if not array.flags.writeable:
         return "read-only"
@@ -57,7 +57,7 @@ def _backwards(array: NDArray[Any]) -> NDArray[Any]:
 
 def _gapped(array: NDArray[Any]) -> NDArray[Any]:
     """Return every second element of a larger array, whose other elements show when they are read."""
-    larger = np.repeat(_elsewhere(array), 2, axis=-1)
+    larger = np.repeat(_unlike_neighbours(array), 2, axis=-1)
     larger[..., ::2] = array
     return larger[..., ::2]
 
@@ -68,19 +68,19 @@ def _inside(array: NDArray[Any]) -> NDArray[Any]:
     Of one axis, it is a part of a longer array without gaps.
     """
     if array.ndim == 1:
-        larger = np.concatenate([_elsewhere(array), array, _elsewhere(array)])
+        larger = np.concatenate([_unlike_neighbours(array), array, _unlike_neighbours(array)])
         return larger[len(array) : 2 * len(array)]
-    return np.stack([array, _elsewhere(array)], axis=1)[:, 0]
+    return np.stack([array, _unlike_neighbours(array)], axis=1)[:, 0]
 
 
 def _prefix(array: NDArray[Any]) -> NDArray[Any]:
     """Return the beginning of an array that is twice as long along the last axis but one."""
     if array.ndim == 1:
         return array
-    return np.concatenate([array, _elsewhere(array)], axis=-2)[..., : array.shape[-2], :]
+    return np.concatenate([array, _unlike_neighbours(array)], axis=-2)[..., : array.shape[-2], :]
 
 
-def _elsewhere(array: NDArray[Any]) -> NDArray[Any]:
+def _unlike_neighbours(array: NDArray[Any]) -> NDArray[Any]:
     """Return what stands beside an array: NaN, or another whole number that is there, too."""
     return np.roll(array, 1) if array.dtype.kind in "iu" else np.full_like(array, np.nan)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import QUANTIZED_DTYPES
-from attnspec.families.attention.layouts.memory_order import arranged_as, can_be_kept
+from attnspec.families.attention.layouts.memory_order import can_be_kept, strided_like
 
 if TYPE_CHECKING:
     from attnspec.contract.arrangement import Circumstances
@@ -55,7 +55,7 @@ def sequences_of(
         name: inputs[name].astype(np.int64) if name in inputs else np.full(batch, tokens, dtype=np.int64)
         for name, tokens in (("query_lengths", queries), ("key_lengths", past + new))
     }
-    aligned = _aligned(inputs, attributes, circumstances, past=past, squared=queries == new)
+    aligned = _attributes_keeping_positions(inputs, attributes, circumstances, past=past, squared=queries == new)
     if isinstance(aligned, str):
         return aligned
     keys, values = (
@@ -65,21 +65,21 @@ def sequences_of(
     return Sequences(keys, values, lengths["query_lengths"], lengths["key_lengths"], aligned)
 
 
-def draw_of(inputs: Arrays, attributes: Mapping[str, Any]) -> int:
+def pseudorandom_number(inputs: Arrays, attributes: Mapping[str, Any]) -> int:
     """Return a number that is the same for equal shapes and attributes, on every machine and in every dtype."""
     shapes = sorted((name, array.shape) for name, array in inputs.items())
     return zlib.crc32(repr((shapes, sorted(attributes.items()))).encode())
 
 
-def arranged_as_given(
+def strided_like_inputs(
     made: Arrays, made_from: Mapping[str, tuple[str, ...]], inputs: Arrays, swapped: tuple[int, int]
 ) -> dict[str, NDArray[Any]]:
     """Return arguments of a layout, fresh in C order, in the memory layouts of the inputs that each was made from.
 
-    `made_from` names those inputs by argument; `swapped` is that of :func:`~.memory_order.arranged_as`.
+    `made_from` names those inputs by argument; `swapped` is that of :func:`~.memory_order.strided_like`.
     """
     return {
-        name: arranged_as(
+        name: strided_like(
             tuple(inputs[source] for source in made_from[name] if source in inputs), array, swapped=swapped
         )
         for name, array in made.items()
@@ -174,7 +174,7 @@ def _memory_lost(inputs: Arrays, repacked: Sequence[str]) -> str | None:
     return None
 
 
-def _aligned(
+def _attributes_keeping_positions(
     inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances, *, past: int, squared: bool
 ) -> Mapping[str, Any] | str:
     """Return the attributes that keep the positions of queries, though their past is no longer separate."""

@@ -47,9 +47,9 @@ from attnspec.contract.arrangement import Circumstances, Layout, Repacked
 from attnspec.families.attention.layouts.sequences import (
     OPERATION,
     Sequences,
-    arranged_as_given,
-    draw_of,
+    pseudorandom_number,
     sequences_of,
+    strided_like_inputs,
     wrong_outputs,
 )
 
@@ -99,7 +99,7 @@ def packed(
         "key_starts": _starts(sequences.key_lengths),
     }
     others = {name: array for name, array in inputs.items() if name not in _REPACKED_TOKENS}
-    laid_out = arranged_as_given(by_token, _TOKENS_MADE_FROM, inputs, swapped=(0, 1))
+    laid_out = strided_like_inputs(by_token, _TOKENS_MADE_FROM, inputs, swapped=(0, 1))
     return Repacked({**laid_out, **others}, sequences.attributes, restore)
 
 
@@ -187,16 +187,16 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
         if heads_first:
             pools = {name: np.ascontiguousarray(pool.swapaxes(1, 2)) for name, pool in pools.items()}
         if by_list:
-            tables = _as_list(in_pages, sequences.key_lengths)
+            tables = _list_arguments(in_pages, sequences.key_lengths)
         else:
-            tables = _as_table(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
+            tables = _table_arguments(in_pages, sequences.key_lengths, strict="strict_table" in circumstances.settings)
         query, value = inputs["query"], inputs["value"]
 
         def restore(outputs: Arrays) -> Arrays | str:
             return wrong_outputs(outputs, query.shape[:3], value.shape[3]) or outputs
 
         others = {name: array for name, array in inputs.items() if name not in (*_REPACKED, "query")}
-        laid_out = arranged_as_given({**pools, **tables}, _MADE_FROM, inputs, swapped=(1, 2))
+        laid_out = strided_like_inputs({**pools, **tables}, _MADE_FROM, inputs, swapped=(1, 2))
         return Repacked({"query": query, **laid_out, **others}, sequences.attributes, restore)
 
     return arrange
@@ -205,13 +205,13 @@ def paged(*, by_list: bool, heads_first: bool) -> Layout:
 def _in_pages(
     sequences: Sequences, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
 ) -> _Paged:
-    draw, before = draw_of(inputs, attributes), circumstances.before
+    draw, before = pseudorandom_number(inputs, attributes), circumstances.before
     said = circumstances.settings.get("page_size")
     wide = sum(inputs[name].shape[3] for name in ("key", "value")) > _NARROW
     sizes = PAGE_SIZES_OF_WIDE_TOKENS if wide else PAGE_SIZES
     size = sizes[draw % len(sizes)] if said is None else int(said)
     counts = -(-sequences.key_lengths // size)
-    spare = _spare(inputs, draw, size)
+    spare = _spare_page_count(inputs, draw, size)
     order = np.random.default_rng([draw, before]).permutation(int(counts.sum()) + spare)
     pages = tuple(np.split(order, np.cumsum(counts))[:-1]) if len(counts) else ()
     pages = _shared(pages, sequences, size)
@@ -227,7 +227,7 @@ def _in_pages(
     return _Paged(pools[0], pools[1], pages, order[len(order) - _SPARE :], size)
 
 
-def _spare(inputs: Arrays, draw: int, size: int) -> int:
+def _spare_page_count(inputs: Arrays, draw: int, size: int) -> int:
     """Count the pages that belong to nobody: few, or so many that numbers of slots no longer fit 16 bits."""
     numbers = sum(inputs[name].shape[1] * inputs[name].shape[3] for name in ("key", "value"))
     has_many = numbers <= _LITTLE_ROOM and draw % (_ONE_IN * len(PAGE_SIZES)) < len(PAGE_SIZES)
@@ -243,14 +243,14 @@ def _shared(pages: tuple[NDArray[np.int64], ...], sequences: Sequences, size: in
     shared: list[NDArray[np.int64]] = []
     tokens = list(zip(sequences.keys, sequences.values, strict=True))
     for own, tokens_of_one in zip(pages, tokens, strict=True):
-        earlier = [_pages_alike(tokens_of_one, other, size) for other in tokens[: len(shared)]]
+        earlier = [_shareable_page_count(tokens_of_one, other, size) for other in tokens[: len(shared)]]
         most = max(earlier, default=0)
         prefix = shared[earlier.index(most)][:most] if most else own[:0]
         shared.append(np.concatenate([prefix, own[most:]]))
     return tuple(shared)
 
 
-def _pages_alike(
+def _shareable_page_count(
     tokens_of_one: tuple[NDArray[Any], NDArray[Any]], other: tuple[NDArray[Any], NDArray[Any]], size: int
 ) -> int:
     """Count the pages of one sequence, keys (H, L, E) and values (H, L, Ev), that it can have from an earlier one."""
@@ -288,7 +288,7 @@ def _pool(
     return pool
 
 
-def _as_table(paged: _Paged, key_lengths: NDArray[np.int64], *, strict: bool) -> dict[str, NDArray[Any]]:
+def _table_arguments(paged: _Paged, key_lengths: NDArray[np.int64], *, strict: bool) -> dict[str, NDArray[Any]]:
     """Return the table, whose rows all are longer than any sequence needs, and the lengths."""
     most = max((len(of_sequence) for of_sequence in paged.pages), default=0) + 1
     table = np.empty((len(paged.pages), most), dtype=np.int64)
@@ -300,7 +300,7 @@ def _as_table(paged: _Paged, key_lengths: NDArray[np.int64], *, strict: bool) ->
     return {"block_table": table, "key_lengths": key_lengths}
 
 
-def _as_list(paged: _Paged, key_lengths: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def _list_arguments(paged: _Paged, key_lengths: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """Return where the pages of each sequence begin in the list, the list, and how long the last page is."""
     counts = [len(of_sequence) for of_sequence in paged.pages]
     # With no pages it is not read: it would count some keys, or fewer than none.

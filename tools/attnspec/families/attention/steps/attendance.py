@@ -68,12 +68,12 @@ def attendance(
     mask, key_lengths, query_lengths = inputs.get("mask"), inputs.get("key_lengths"), inputs.get("query_lengths")
     offset: NDArray[np.int64] | int = past
     if causal_alignment == "bottom_right":
-        offset = _of_batch(key_lengths, columns) - _of_batch(query_lengths, rows)
+        offset = _lengths_of_batch(key_lengths, columns) - _lengths_of_batch(query_lengths, rows)
     attendable = np.ones(shape, dtype=np.bool_)
     if mask is not None:
         attendable &= mask if mask.dtype == np.bool_ else mask != -np.inf
     if key_lengths is not None:
-        attendable &= np.arange(columns) < _of_batch(key_lengths, columns)
+        attendable &= np.arange(columns) < _lengths_of_batch(key_lengths, columns)
     if is_causal or window:
         ahead = np.arange(columns) - _placed(rows, offset, query_positions)
         left, right = window or (None, None)
@@ -111,6 +111,6 @@ def _placed(rows: int, offset: NDArray[np.int64] | int, query_positions: NDArray
     return positions(rows, offset) if query_positions is None else query_positions.reshape(1, 1, -1, 1)
 
 
-def _of_batch(lengths: NDArray[Any] | None, default: int) -> Any:
+def _lengths_of_batch(lengths: NDArray[Any] | None, default: int) -> Any:
     """Return lengths in the shape (B, 1, 1, 1), or the number that stands for all of them."""
     return default if lengths is None else lengths.reshape(-1, 1, 1, 1)

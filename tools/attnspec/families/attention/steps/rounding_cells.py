@@ -118,11 +118,11 @@ class RoundedAlike:
 
     def has_cells(self, unit: float) -> bool:
         """Return whether marks of some row lie in one cell, among so many that it matters."""
-        return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._of(unit) is not None
+        return self._shape[-1] > FEW_TERMS and bool(self._marks.size) and self._cells_of_unit(unit) is not None
 
     def unit_alike(self, unit: float) -> float:
         """Return the first unit that was requested whose cells are those of this one: equal marks share all cells."""
-        cells = self._of(unit)
+        cells = self._cells_of_unit(unit)
         return next(earlier for earlier, others in self._cells.items() if others is cells)
 
     def norm(self, coefficients: NDArray[Any], value: NDArray[Any], unit: float | NDArray[Any]) -> NDArray[Any]:
@@ -155,7 +155,7 @@ class RoundedAlike:
         By key: a cell is rounded otherwise once a kernel goes over keys in parts or finds a larger maximum. By mark:
         within a cell, the error falls as the mark grows. Values count by distance from `around` (B, H, R, W), or 0.
         """
-        cells = self._of(unit)
+        cells = self._cells_of_unit(unit)
         if cells is None:
             return spread
         width, count = value.shape[-1], self._shape[-1]
@@ -183,7 +183,7 @@ class RoundedAlike:
             found[block] = np.maximum(found[block], largest * np.sqrt(squares))
         return found.reshape(spread.shape)
 
-    def _of(self, unit: float) -> _Cells | None:
+    def _cells_of_unit(self, unit: float) -> _Cells | None:
         """Return the rows in which marks lie in one cell of a unit, or None for none."""
         unit = max(unit, _FINEST)
         if unit not in self._cells:
@@ -192,7 +192,7 @@ class RoundedAlike:
             in_order = np.take_along_axis(cells, self._by_mark, axis=-1)
             same = (in_order[:, 1:] == in_order[:, :-1]) & np.isfinite(in_order[:, 1:])
             rows = np.flatnonzero(same.any(axis=-1))
-            found = next((others for others in self._cells.values() if _is_of(others, rows, same)), None)
+            found = next((others for others in self._cells.values() if _are_cells_of(others, rows, same)), None)
             if rows.size and found is None:
                 edge = np.ones((rows.size, 1), np.bool_)
                 opens = np.concatenate([edge, ~same[rows]], axis=-1)
@@ -214,7 +214,7 @@ class RoundedAlike:
         return self._cells[unit]
 
 
-def _is_of(cells: _Cells | None, rows: NDArray[np.int64], same: NDArray[np.bool_]) -> bool:
+def _are_cells_of(cells: _Cells | None, rows: NDArray[np.int64], same: NDArray[np.bool_]) -> bool:
     return cells is not None and np.array_equal(cells.rows, rows) and np.array_equal(cells.same, same[rows])
 
 

@@ -14,8 +14,8 @@ from attnspec.bounds.estimates import exactly
 from attnspec.bounds.tolerance import Estimate, Precision, Tolerance
 from attnspec.families.attention.steps.nonfinite import NotFinite, not_finite
 from attnspec.families.attention.tolerance.error_bound import attention_tolerance
-from attnspec.families.attention.tolerance.gradient_error import GradientRange, GradientTolerance, repeated_last
-from attnspec.families.attention.tolerance.logits import Alternatives, repeated
+from attnspec.families.attention.tolerance.gradient_error import GradientRange, GradientTolerance, by_mask_element
+from attnspec.families.attention.tolerance.logit_error import Alternatives, repeated
 from attnspec.families.attention.tolerance.score_gradients import ScoreGradients, Upstream
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ class BackwardBound(Tolerance):
         self._not_finite = not_finite(inputs, gradients.scores.live, gradients.scores.counted[..., 0])
         super().__init__(
             estimates,
-            {name: partial(self._says_nothing, name, half) for name, half in ranges.items()},
-            {} if forward.fully_masked is None else self.made_of(forward.fully_masked),
-            unspecified=self._unspecified(),
+            {name: partial(self._vacuous_elements, name, half) for name, half in ranges.items()},
+            {} if forward.fully_masked is None else self.affected_elements(forward.fully_masked),
+            unspecified=self._unspecified_elements(),
         )
 
-    def of_queries(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    def elements_of_queries(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, the elements that belong to some queries (B, Hq, Sq) and to no other."""
         rows = queries[..., None]
         return {
@@ -61,14 +61,14 @@ class BackwardBound(Tolerance):
             "grad_scores": np.broadcast_to(rows, self._gradients.scores.live.shape),
         }
 
-    def made_of(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    def affected_elements(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, the elements into which some queries (B, Hq, Sq) go, alone or in a sum."""
         gradients, scores = self._gradients, self._gradients.scores
-        found = {**self.of_queries(queries), **self._of_delta(queries)}
+        found = {**self.elements_of_queries(queries), **self._elements_of_delta(queries)}
         heads = np.any(queries[..., None], axis=-2, keepdims=True)
         for name, numbers in (("grad_key", gradients.key), ("grad_value", scores.value)):
             found[name] = gradients.over_group(np.broadcast_to(heads, numbers.shape).astype(np.float64)) > 0
-        return {**found, **self._of_mask(np.broadcast_to(queries[..., None], scores.live.shape))}
+        return {**found, **self._elements_of_mask(np.broadcast_to(queries[..., None], scores.live.shape))}
 
     def reached(self) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, the elements that excluded NaN and infinities affect in plain arithmetic.
@@ -80,7 +80,7 @@ class BackwardBound(Tolerance):
         batch, heads, queries = self._not_finite.excluded.shape
         groups = self._not_finite.excluded.reshape(batch, self._gradients.key_heads, -1).any(axis=-1)
         shared = heads // self._gradients.key_heads
-        return self.made_of(np.repeat(np.repeat(groups, shared, axis=1)[..., None], queries, axis=-1))
+        return self.affected_elements(np.repeat(np.repeat(groups, shared, axis=1)[..., None], queries, axis=-1))
 
     def values_of_rows_without_keys(self) -> dict[str, NDArray[np.bool_]]:
         """Return gradients of values that are not finite where a query without any key averages.
@@ -89,7 +89,7 @@ class BackwardBound(Tolerance):
         """
         if self._not_finite is None or self.queries_without_keys is None:
             return {}
-        return {"grad_value": self.made_of(self._not_finite.nan & self.queries_without_keys)["grad_value"]}
+        return {"grad_value": self.affected_elements(self._not_finite.nan & self.queries_without_keys)["grad_value"]}
 
     def overflowed(self, run: int = 0) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, the elements of a run into which a query goes that overflows between the steps."""
@@ -97,23 +97,23 @@ class BackwardBound(Tolerance):
         largest = np.ravel(scores.precision.largest)[run if np.ndim(scores.precision.largest) else 0]
         queries = scores.forward.overflows(run) | np.any(np.abs(scores.products.value) > largest, axis=-1)
         queries = queries & scores.counted[..., 0]
-        return self.made_of(queries) if queries.any() else {}
+        return self.affected_elements(queries) if queries.any() else {}
 
-    def _unspecified(self) -> dict[str, NDArray[np.bool_]]:
+    def _unspecified_elements(self) -> dict[str, NDArray[np.bool_]]:
         """Return, by output name, elements left open: rows that do not count, and all that a sum's order decides."""
         padding, not_finite = self._gradients.scores.forward.keys.padding, self._not_finite
-        found = {} if padding is None else self.of_queries(padding)
+        found = {} if padding is None else self.elements_of_queries(padding)
         if not_finite is None:
             return found
         live = self._gradients.scores.live
         answered = live.any(axis=-1)
         open_elements = [
             # Without any key, a query with NaN, or whose gradient is NaN, gives 0 or NaN: both are 0 times NaN.
-            self.made_of(not_finite.scores_infinite | (not_finite.scores_nan & ~answered)),
+            self.affected_elements(not_finite.scores_infinite | (not_finite.scores_nan & ~answered)),
             self._reached_by(not_finite.gradients_infinite, not_finite.gradients_infinite[..., None] & live),
-            self.of_queries(not_finite.nan & ~answered),
-            self._of_delta(not_finite.nan & ~answered),
-            self._from_excluded(not_finite),
+            self.elements_of_queries(not_finite.nan & ~answered),
+            self._elements_of_delta(not_finite.nan & ~answered),
+            self._elements_reached_from_excluded(not_finite),
         ]
         for elements in open_elements:
             for name, reached in elements.items():
@@ -123,32 +123,32 @@ class BackwardBound(Tolerance):
     def _reached_by(self, queries: NDArray[np.bool_], scores: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
         """Return the elements of some queries (B, Hq, Sq), and those that some scores (B, Hq, Sq, K) go into."""
         keys = self._by_key(scores)[..., None]
-        of_scores = {"grad_scores": scores, "grad_key": keys, "grad_value": keys, **self._of_mask(scores)}
-        return {**self.of_queries(queries), **self._of_delta(queries), **of_scores}
+        of_scores = {"grad_scores": scores, "grad_key": keys, "grad_value": keys, **self._elements_of_mask(scores)}
+        return {**self.elements_of_queries(queries), **self._elements_of_delta(queries), **of_scores}
 
-    def _of_mask(self, scores: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    def _elements_of_mask(self, scores: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
         """Return the elements of a float mask's gradient that some scores (B, Hq, Sq, K) go into."""
         if self._mask_shape is None:
             return {}
-        return {"grad_mask": np.reshape(np.any(repeated_last(scores, self._mask_shape), axis=-1), self._mask_shape)}
+        return {"grad_mask": np.reshape(np.any(by_mask_element(scores, self._mask_shape), axis=-1), self._mask_shape)}
 
-    def _of_delta(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    def _elements_of_delta(self, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
         """Return delta of some queries and the gradients of their sinks: the sum of nothing, or of 0 times NaN."""
         sinks = {"grad_sinks": np.asarray(np.any(queries, axis=(0, 2)))} if self._has_sinks else {}
         return {"delta": queries, **sinks}
 
-    def _from_excluded(self, not_finite: NotFinite) -> dict[str, NDArray[np.bool_]]:
+    def _elements_reached_from_excluded(self, not_finite: NotFinite) -> dict[str, NDArray[np.bool_]]:
         """Return what queries with NaN among their scores give to keys that they may not attend to."""
         scores = self._gradients.scores
         excluded = not_finite.scores_nan[..., None] & ~scores.live & scores.counted
         of_keys = (self._by_key(excluded) & ~self._by_key(not_finite.nan[..., None] & scores.live))[..., None]
-        return {"grad_scores": excluded, "grad_key": of_keys, "grad_value": of_keys, **self._of_mask(excluded)}
+        return {"grad_scores": excluded, "grad_key": of_keys, "grad_value": of_keys, **self._elements_of_mask(excluded)}
 
     def _by_key(self, scores: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the keys (B, Hkv, K) that some scores (B, Hq, Sq, K) belong to."""
         return self._gradients.over_group(np.asarray(np.any(scores, axis=-2), np.int64)) > 0
 
-    def _says_nothing(self, name: str, half: Callable[[GradientRange], NDArray[Any]]) -> NDArray[np.bool_]:
+    def _vacuous_elements(self, name: str, half: Callable[[GradientRange], NDArray[Any]]) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
             width = half(GradientRange(self._gradients))
             # Two comparisons, since a range of 0 makes no tolerance vacuous.

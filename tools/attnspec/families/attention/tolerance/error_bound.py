@@ -15,33 +15,33 @@ from attnspec.bounds.estimates import (
     FEW_TERMS,
     INNER,
     ROUNDED_TWICE,
+    as_output,
     denominator_error,
     drift_of_shares,
     exponent_error,
-    gathered,
     logarithm_error,
     roundings_of_merges,
-    says_nothing_of_share,
-    settled,
     share_error,
     share_interval,
     summation_error,
+    summed_by_kind,
+    vacuous_shares,
 )
 from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance
 from attnspec.families.attention.steps.attendance import Attendance, attendance, range_of_live_values
 from attnspec.families.attention.steps.nonfinite import special_scores
 from attnspec.families.attention.steps.rounding_cells import Norms, coherent_norms
-from attnspec.families.attention.tolerance.logits import (
+from attnspec.families.attention.tolerance.logit_error import (
     NORMATIVE,
     Alternatives,
     ProjectedQuery,
-    biased,
-    capped,
+    biased_logits,
+    capped_scores,
     largest_factors,
     norm_of_moves,
     repeated,
     scaled_scores,
-    with_sink,
+    with_sink_as_key,
 )
 from attnspec.families.attention.tolerance.orders_of_summing import error_of_corrections, error_of_lanes
 
@@ -101,13 +101,13 @@ class AttentionTolerance:
     @cached_property
     def scores(self) -> Estimate:
         """Scores after the scale."""
-        return settled(self.scaled, self.precision)
+        return as_output(self.scaled, self.precision)
 
     @cached_property
     def logits(self) -> Estimate:
         """Logits after softcap, biases and exclusion."""
-        value = self._of_keys(np.where(self.live, self.masked.value, 0.0))
-        error = settled(Estimate(value, self._of_keys(self.masked.error)), self.precision).error
+        value = self._without_sink(np.where(self.live, self.masked.value, 0.0))
+        error = as_output(Estimate(value, self._without_sink(self.masked.error)), self.precision).error
         return Estimate(value, np.where(self.keys.attendable, error, 0.0))
 
     @cached_property
@@ -116,12 +116,12 @@ class AttentionTolerance:
         softmax = self.softmax
         moved = 0.0 if self.projected is None else self.projected.moves_of_shares(softmax.shares)
         error = share_error(softmax.shares, softmax.relative, softmax.drift, softmax.logarithm, self.precision, moved)
-        return Estimate(self._of_keys(softmax.shares), self._of_keys(error))
+        return Estimate(self._without_sink(softmax.shares), self._without_sink(error))
 
     @property
     def vacuous_weights(self) -> NDArray[np.bool_]:
         """Weights whose tolerance says nothing."""
-        return says_nothing_of_share(self.weights)
+        return vacuous_shares(self.weights)
 
     @property
     def interval_of_weights(self) -> Interval:
@@ -212,7 +212,7 @@ class AttentionTolerance:
         """Return queries (B, Hq, Sq) of which a run cannot store a scaled query or key, a product, score or logit."""
         largest = self.largest(run)
         size = np.maximum(np.abs(self.raw), np.abs(self.scaled.value))
-        logits = self._of_keys(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
+        logits = self._without_sink(np.where(np.isfinite(self.masked.value), self.masked.value, 0.0))
         return (self.factors() > largest) | np.any(np.maximum(size, np.abs(logits)) > largest, axis=-1)
 
     def _error_of_average(self, size: NDArray[Any], norms: Norms) -> NDArray[Any]:
@@ -254,7 +254,7 @@ class AttentionTolerance:
         logarithm = np.where(total > 0, np.abs(logsumexp), 0.0)
         return Softmax(logsumexp, logarithm, shares, relative, shares * relative, terms, drift, farthest)
 
-    def _of_keys(self, columns: NDArray[Any]) -> NDArray[Any]:
+    def _without_sink(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return what belongs to the keys, without the column of a sink."""
         return columns[..., : self.keys.attendable.shape[-1]]
 
@@ -361,7 +361,7 @@ def attention_tolerance(
         query_positions=query_positions,
     )
     live, all_live = keys.attendable, keys.everywhere
-    logits = capped(scores, softcap, precision) if softcap else scores
+    logits = capped_scores(scores, softcap, precision) if softcap else scores
     if unreadable is not None:
         special = special_scores(unreadable[0], repeated(unreadable[1], shared), factor, softcap)
         if special is not None:
@@ -375,17 +375,17 @@ def attention_tolerance(
         if alternatives.alibi_by_column and is_causal:
             shift = slopes * (keys.position + shifted_by)
             bias = bias + shift
-        logits = biased(logits, bias, precision)
+        logits = biased_logits(logits, bias, precision)
     mask = inputs.get("mask")
     if mask is not None and mask.dtype != np.bool_:
-        logits = biased(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
+        logits = biased_logits(logits, np.where(np.isfinite(mask), mask, 0.0), precision)
         added = np.isnan(mask) | np.isposinf(mask)
         if added.any():
             not_numbers = added if not_numbers is None else not_numbers | added
     sinks = inputs.get("sinks")
     fully_masked = None if all_live or sinks is not None else keys.fully_masked
     if sinks is not None:
-        logits, live, value = with_sink(logits, live, value, sinks, shift, precision)
+        logits, live, value = with_sink_as_key(logits, live, value, sinks, shift, precision)
     elif fully_masked is not None and (alternatives.uniform_rows or alternatives.filled_rows):
         filled = fully_masked[..., None]
         if alternatives.filled_rows and mask is not None and mask.dtype != np.bool_:
@@ -394,7 +394,7 @@ def attention_tolerance(
         logits = Estimate(np.where(filled, 0.0, logits.value), logits.error)
     projected = None
     if not query.is_exact:
-        met = gathered(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2)
+        met = summed_by_kind(key.value.swapaxes(-1, -2), query.kinds).swapaxes(-1, -2)
         projected = ProjectedQuery(query.error, met, factor)
     return AttentionTolerance(
         precision,

@@ -47,7 +47,7 @@ class GradientTolerance:
     @cached_property
     def grad_scores(self) -> Estimate:
         """Gradients of the scores."""
-        terms, precision = self.scores.of_scores, self.scores.at_scores
+        terms, precision = self.scores.score_gradient_terms, self.scores.at_scores
         carried: Any = sum(np.abs(entry.errors) for entry in (*terms.carried, terms.of_delta) if entry is not None)
         rounding = 2 * rounding_to_the_dtype(precision) + INNER * precision.accumulator
         error = carried + rounding * np.abs(terms.weights) + precision.smallest * terms.flushed
@@ -57,16 +57,16 @@ class GradientTolerance:
     def grad_query(self) -> Estimate:
         """Sums over the keys: what all weights of a row are off by alike acts through the sums themselves."""
         scores = self.scores
-        total = weighed_sum(scores.over_keys, self.key, self.precision, self.factor)
+        total = weighed_sum(scores.score_gradient_terms_over_keys, self.key, self.precision, self.factor)
         in_common = np.abs(self.factor * ((scores.weights * scores.slopes.value) @ self.key))
-        error = scores.of_rows * np.abs(total.value) + (1 + scores.of_rows) * scores.delta.error * in_common
+        error = scores.error_of_rows * np.abs(total.value) + (1 + scores.error_of_rows) * scores.delta.error * in_common
         return Estimate(total.value, total.error + error)
 
     @cached_property
     def grad_key(self) -> Estimate:
         """Sums over the queries of all heads that share a key head."""
-        terms = self.scores.of_scores
-        total = weighed_sum(terms.arranged(self._by_key), self._of_group(self.query), self.precision, self.factor)
+        terms = self.scores.score_gradient_terms
+        total = weighed_sum(terms.arranged(self._by_key), self._rows_of_group(self.query), self.precision, self.factor)
         return self._grouped(total, self.factor * (terms.weights.swapaxes(-1, -2) @ self.query))
 
     @cached_property
@@ -75,15 +75,15 @@ class GradientTolerance:
         scores = self.scores
         softmax, keys, live = scores.forward.softmax, scores.live.shape[-1], scores.averaged
         weights = np.where(live, softmax.shares[..., :keys], 0.0)
-        errors = weights * (INNER * softmax.relative[..., :keys] + scores.of_rows)
+        errors = weights * (INNER * softmax.relative[..., :keys] + scores.error_of_rows)
         terms = Terms(weights, (Carried(errors, weights),), live.astype(np.float64))
         grad = scores.upstream.grad_output
-        total = weighed_sum(terms.arranged(self._by_key), self._of_group(grad), self.precision)
+        total = weighed_sum(terms.arranged(self._by_key), self._rows_of_group(grad), self.precision)
         return self._grouped(total, weights.swapaxes(-1, -2) @ grad)
 
     def grad_mask(self, shape: tuple[int, ...]) -> Estimate:
         """Return the gradients of a float mask of this shape: sums over the axes along which it was repeated."""
-        terms = self.scores.of_logits.arranged(lambda x: repeated_last(x, shape))
+        terms = self.scores.logit_gradient_terms.arranged(lambda x: by_mask_element(x, shape))
         total = weighed_sum(terms, ones(terms.weights.shape[-1]), self.precision)
         return Estimate(total.value.reshape(shape), total.error.reshape(*total.error.shape[:-4], *shape))
 
@@ -93,7 +93,7 @@ class GradientTolerance:
         scores = self.scores
         softmax, counted, precision = scores.forward.softmax, scores.counted, scores.at_scores
         weights = np.where(counted, softmax.shares[..., -1:], 0.0)
-        relative = INNER * softmax.relative[..., -1:] + scores.of_rows
+        relative = INNER * softmax.relative[..., -1:] + scores.error_of_rows
         subtracted = scores.delta.value - scores.upstream.grad_logsumexp
         of_delta = weights * (1 + relative) * (scores.delta.error + INNER * precision.stored * np.abs(subtracted))
         carried = (
@@ -107,9 +107,9 @@ class GradientTolerance:
 
     def _by_key(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return (..., B, Hkv, K, queries of all heads of the group) for (..., B, Hq, Sq, K)."""
-        return self._of_group(x).swapaxes(-1, -2)
+        return self._rows_of_group(x).swapaxes(-1, -2)
 
-    def _of_group(self, x: NDArray[Any]) -> NDArray[Any]:
+    def _rows_of_group(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return (..., B, Hkv, queries of all heads of the group, W) for (..., B, Hq, Sq, W)."""
         *outer, heads, queries, width = x.shape
         return x.reshape(*outer, self.key_heads, heads // max(self.key_heads, 1) * queries, width)
@@ -127,7 +127,7 @@ class GradientTolerance:
         return Estimate(total.value, total.error + self.precision.at_rank(parts.ndim).output * parts)
 
 
-def repeated_last(x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def by_mask_element(x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return numbers of scores (..., B, Hq, Sq, K) as (..., 1, 1, M, n): M mask elements, each added to n scores."""
     full = (1,) * (4 - len(shape)) + shape
     axes = [axis for axis in range(-4, 0) if full[axis] == 1]
@@ -188,7 +188,7 @@ class GradientRange:
 
     def grad_mask(self, shape: tuple[int, ...]) -> NDArray[Any]:
         """Return how far the gradient of each element of a mask may lie from 0."""
-        return repeated_last(self._of_each, shape).sum(axis=-1).reshape(shape)
+        return by_mask_element(self._of_each, shape).sum(axis=-1).reshape(shape)
 
     def grad_sinks(self) -> NDArray[Any]:
         """Return how far the gradient of each sink may lie from 0."""

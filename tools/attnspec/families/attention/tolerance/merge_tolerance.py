@@ -104,7 +104,7 @@ class _Parts:
         return np.any(too_light[..., np.newaxis] & ~np.isfinite(self.raw), axis=-2)
 
     @cached_property
-    def _of_exponents(self) -> NDArray[Any]:
+    def _error_of_exponents(self) -> NDArray[Any]:
         """Relative error of both weights (..., B, H, S, 2)."""
         size = np.where(self.live, np.abs(self._logarithms), 0.0)
         at = self._precision.at_rank(size.ndim)
@@ -115,7 +115,7 @@ class _Parts:
         return exponent_error(self._distance, units * size, self._precision)
 
     @property
-    def _carried(self) -> NDArray[Any]:
+    def _carried_error(self) -> NDArray[Any]:
         """Relative error of shares that are powers of a logarithm's distance from the rounded merged one."""
         at = self._precision.at_rank(self._size.ndim)
         return np.minimum(at.stored * self._size, np.sqrt(at.stored))
@@ -125,7 +125,7 @@ class _Parts:
         """The logarithm of both sums of exponentials; either part's may have been subtracted."""
         at = self._precision.at_rank(self._size.ndim)
         live_sizes = np.where(self.live, np.abs(self._logarithms), 0.0).sum(axis=-1, keepdims=True)
-        from_parts = (self.shares * self._of_exponents).sum(axis=-1, keepdims=True)
+        from_parts = (self.shares * self._error_of_exponents).sum(axis=-1, keepdims=True)
         from_total = at.stored * (_ROUNDINGS_OF_TOTAL + self._size)
         error = INNER * (from_parts + from_total) + at.stored * live_sizes + at.output * self._size + at.smallest
         value = self._logsumexp
@@ -140,9 +140,9 @@ class _Parts:
         value = (self.shares[..., np.newaxis] * self._values).sum(axis=-2)
         size, gross = np.abs(value), (self.shares[..., np.newaxis] * np.abs(self._values)).sum(axis=-2)
         # A share of two moves by the product of both for each relative error of a weight.
-        moved = self.shares.prod(axis=-1, keepdims=True) * self._of_exponents.sum(axis=-1, keepdims=True)
+        moved = self.shares.prod(axis=-1, keepdims=True) * self._error_of_exponents.sum(axis=-1, keepdims=True)
         heavier = self.shares.max(axis=-1, keepdims=True)
-        error = INNER * moved * self._apart + self._of_average(size, gross, heavier * self._apart)
+        error = INNER * moved * self._output_gap + self._error_of_average(size, gross, heavier * self._output_gap)
         # An implementation that computes float64 in float32 inside rounds numbers that are only moved, too.
         at = self._precision.at_rank(value.ndim)
         of_moved = np.where(at.accumulator > at.output, at.accumulator * size + at.smallest, 0.0)
@@ -151,22 +151,22 @@ class _Parts:
     @property
     def vacuous(self) -> NDArray[np.bool_]:
         """Elements whose tolerance exceeds half of the distance between both outputs."""
-        return self.both & (self._apart > 0) & (2 * self.output.error > self._apart)
+        return self.both & (self._output_gap > 0) & (2 * self.output.error > self._output_gap)
 
     @cached_property
     def interval(self) -> Interval:
         """The two outputs, between which every average lies, but for the roundings of the average itself."""
         lowest, highest = self._values.min(axis=-2), self._values.max(axis=-2)
         farthest = np.maximum(np.abs(lowest), np.abs(highest))
-        beyond = self._of_average(farthest, farthest, self._apart)
+        beyond = self._error_of_average(farthest, farthest, self._output_gap)
         return Interval(lowest - beyond, highest + beyond)
 
     @property
-    def _apart(self) -> NDArray[Any]:
+    def _output_gap(self) -> NDArray[Any]:
         """How far the outputs of both parts lie apart (B, H, S, Ev)."""
         return np.abs(self._values[..., 0, :] - self._values[..., 1, :])
 
-    def _of_average(self, size: NDArray[Any], gross: NDArray[Any], blended: NDArray[Any]) -> NDArray[Any]:
+    def _error_of_average(self, size: NDArray[Any], gross: NDArray[Any], blended: NDArray[Any]) -> NDArray[Any]:
         """Return the error of averaging two outputs by itself, from absolute values (B, H, S, Ev).
 
         These are of the averages, of both weighed outputs, summed, and of the difference that is added to one output
@@ -175,4 +175,4 @@ class _Parts:
         at = self._precision.at_rank(size.ndim)
         rounded = at.stored * (_ROUNDINGS_OF_AVERAGE * (size + gross) + _ROUNDINGS_OF_BLEND * blended)
         flushed = at.smallest * (1 + np.abs(self._values).sum(axis=-2))
-        return rounded + INNER * self._carried * size + at.output * size + flushed
+        return rounded + INNER * self._carried_error * size + at.output * size + flushed

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.bounds.tolerance import Elsewhere, Estimate, Interval, Precision, Tolerance
+from attnspec.bounds.tolerance import Estimate, Interval, Precision, Tolerance, UnsampledInterval
 from attnspec.families.attention.tolerance.error_bound import AttentionBound, AttentionTolerance, attention_tolerance
-from attnspec.families.attention.tolerance.logits import Alternatives
+from attnspec.families.attention.tolerance.logit_error import Alternatives
 
 if TYPE_CHECKING:
     from attnspec.cases import Inputs
@@ -90,12 +90,12 @@ class _SampledBound(AttentionBound):
         )
         self._question = question
 
-    def elsewhere(self, output: str, run: int = 0) -> Elsewhere | None:
+    def interval_outside_sample(self, output: str, run: int = 0) -> UnsampledInterval | None:
         """Return between which numbers every element of an output lies that is not sampled."""
         if output != "output":
             return None
         beyond = self._question.bounded.beyond
-        return self._question.elsewhere(float(beyond[run] if beyond.ndim else beyond))
+        return self._question.interval_outside_sample(float(beyond[run] if beyond.ndim else beyond))
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Question:
         entries, _, queries = np.unravel_index(self._rows_of(name), self.extents[:3])
         return queries >= self._lengths("query_lengths", self.extents[2])[entries]
 
-    def elsewhere(self, beyond: float) -> Elsewhere:
+    def interval_outside_sample(self, beyond: float) -> UnsampledInterval:
         """Return between which numbers all outputs lie: the least and greatest values, or 0, and what is lost there."""
         batch, heads, queries, _ = self.extents
         width = self._shape("value")[3]
@@ -145,7 +145,7 @@ class _Question:
             _, first, last = self._placed(entry, np.arange(queries))
             answered = np.arange(queries) < self._lengths("query_lengths", queries)[entry]
             open_rows[entry, 0, :, 0] = ~answered | ((last < first) & ("sinks" not in self.inputs))
-        return Elsewhere(lowest - beyond, highest + beyond, open_rows)
+        return UnsampledInterval(lowest - beyond, highest + beyond, open_rows)
 
     @cached_property
     @np.errstate(all="ignore")

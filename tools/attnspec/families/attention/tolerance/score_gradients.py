@@ -94,7 +94,7 @@ class ScoreGradients:
         return np.where(self.live, INNER * own, 0.0)
 
     @cached_property
-    def of_rows(self) -> NDArray[Any]:
+    def error_of_rows(self) -> NDArray[Any]:
         """Relative error that all weights of a row share (..., B, Hq, Sq, 1).
 
         Weights that are recomputed from the logsumexp do not sum to 1: the errors that softmax cancels stay. A
@@ -112,7 +112,7 @@ class ScoreGradients:
     @cached_property
     def moved(self) -> NDArray[Any]:
         """How large the weights may come out: what else is off counts with that."""
-        return self.weights * (1 + np.minimum(self.relative + self.of_rows, np.expm1(_LARGEST_EXPONENT)))
+        return self.weights * (1 + np.minimum(self.relative + self.error_of_rows, np.expm1(_LARGEST_EXPONENT)))
 
     @cached_property
     def products(self) -> Estimate:
@@ -156,20 +156,20 @@ class ScoreGradients:
         return Estimate(slope, INNER * (2 * farthest * np.minimum(of_tangent, 1.0) + rounded))
 
     @cached_property
-    def of_logits(self) -> Terms:
+    def logit_gradient_terms(self) -> Terms:
         """Gradients of the logits as terms of a sum over queries."""
         return self._terms(Estimate(np.ones(1), np.zeros(1)))
 
     @cached_property
-    def of_scores(self) -> Terms:
+    def score_gradient_terms(self) -> Terms:
         """Gradients of the scores as terms of a sum over queries."""
         return self._terms(self.slopes)
 
     @cached_property
-    def over_keys(self) -> Terms:
+    def score_gradient_terms_over_keys(self) -> Terms:
         """Gradients of the scores as terms of a sum over keys, without what all terms of a row are off by alike."""
-        own, _, products = self.of_scores.carried
-        return self.of_scores._replace(carried=(own, products), of_delta=None, of_output=None)
+        own, _, products = self.score_gradient_terms.carried
+        return self.score_gradient_terms._replace(carried=(own, products), of_delta=None, of_output=None)
 
     def _terms(self, slopes: Estimate) -> Terms:
         weights, precision = self.weights, self.at_scores
@@ -187,7 +187,7 @@ class ScoreGradients:
         products = scaled * (self.products.error + INNER * (precision.accumulator * once + stored))
         carried = (
             Carried(own, weights),
-            Carried(self.of_rows * gradients, weights),
+            Carried(self.error_of_rows * gradients, weights),
             Carried(np.where(self.products.value < 0, -products, products), self.products.value),
         )
         delta = np.where(self.live, self.delta.value, 0.0)
@@ -218,22 +218,22 @@ class DeltaError:
     def error(self) -> NDArray[Any]:
         """Their errors, all but the last rounding to the dtype of the results."""
         rounding = rounding_to_the_dtype(self._at_rows)
-        own = (self.scores.of_rows + rounding + self._stored) * np.abs(self.mean)
-        summed = INNER * np.maximum(self._over_keys, self._over_features)
-        stored = np.maximum(self._of_stored_products, self._of_stored_output)
-        return self._carried + summed + stored + own + self._at_rows.smallest * self._flushed
+        own = (self.scores.error_of_rows + rounding + self._stored_loss) * np.abs(self.mean)
+        summed = INNER * np.maximum(self._error_over_keys, self._error_over_features)
+        stored = np.maximum(self._error_of_stored_products, self._error_of_stored_output)
+        return self._carried_error + summed + stored + own + self._at_rows.smallest * self._flushed
 
     @property
     def _at_rows(self) -> Precision:
         return self.scores.precision.at_rank(4)
 
     @property
-    def _stored(self) -> Any:
+    def _stored_loss(self) -> Any:
         """Loss of a step that is stored between phases; 0 where it is not."""
         return self._at_rows.rounds_between_phases * self._at_rows.stored
 
     @cached_property
-    def _carried(self) -> NDArray[Any]:
+    def _carried_error(self) -> NDArray[Any]:
         """Errors of weights and products; the error that all weights of a row share acts through the mean alone."""
         precision, weights, products = self.scores.precision, self.scores.weights, self.scores.products
         distances = weights * (products.value - self.mean)
@@ -244,7 +244,7 @@ class DeltaError:
         return of_weights + of_products + INDEPENDENT_CELLS * rounded
 
     @property
-    def _over_keys(self) -> NDArray[Any]:
+    def _error_over_keys(self) -> NDArray[Any]:
         weighed = self.scores.weights * self.scores.products.value
         spread = row_norm(Carried(weighed, self.scores.weights), self.scores.precision.accumulator)
         return summation_error(
@@ -256,7 +256,7 @@ class DeltaError:
         )
 
     @property
-    def _over_features(self) -> NDArray[Any]:
+    def _error_over_features(self) -> NDArray[Any]:
         spread = weighed_norm(self.scores.weights, self.scores.value)
         of_output = summation_error(
             self._output,
@@ -270,15 +270,15 @@ class DeltaError:
         return own + np.sum(np.abs(self.scores.upstream.grad_output) * of_output, axis=-1, keepdims=True)
 
     @property
-    def _of_stored_products(self) -> NDArray[Any]:
+    def _error_of_stored_products(self) -> NDArray[Any]:
         weighed = self.scores.weights * self.scores.products.value
-        return INDEPENDENT_CELLS * self._stored * row_norm(Carried(weighed, weighed), self.scores.precision.stored)
+        return INDEPENDENT_CELLS * self._stored_loss * row_norm(Carried(weighed, weighed), self.scores.precision.stored)
 
     @property
-    def _of_stored_output(self) -> NDArray[Any]:
+    def _error_of_stored_output(self) -> NDArray[Any]:
         norms = INDEPENDENT_CELLS * row_norm(Carried(self._by_feature, self._output), self.scores.precision.output)
         largest = np.sum(np.abs(self._by_feature), axis=-1, keepdims=True)
-        return (self._at_rows.output + self._stored) * np.minimum(norms, largest)
+        return (self._at_rows.output + self._stored_loss) * np.minimum(norms, largest)
 
     @cached_property
     def _output(self) -> NDArray[Any]:

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.bounds.estimates import (
-    carried,
+    as_output,
+    carried_error,
     drift_of_shares,
     exactly,
     exponent_error,
     linear,
-    says_nothing_of_share,
-    settled,
     share_error,
     share_interval,
+    vacuous_shares,
 )
-from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, given
+from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, deferred
 from attnspec.families.attention.steps.nonfinite import reached_by_excluded
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
-from attnspec.families.attention.tolerance.logits import Alternatives, repeated
+from attnspec.families.attention.tolerance.logit_error import Alternatives, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def tolerance(
         return _BY_OPERATION[operation](inputs, attributes, precision, alternatives)
 
 
-def _softmax(
+def _softmax_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
 ) -> Tolerance:
     x = exactly(inputs["x"]).value
@@ -81,22 +81,22 @@ def _softmax(
         return Interval(*map(placed, share_interval(over_rows, drift, logarithm, precision)))
 
     return Tolerance(
-        given(output=Estimate(placed(shares), placed(over_rows.error))),
-        {"output": lambda: placed(says_nothing_of_share(over_rows))},
+        deferred(output=Estimate(placed(shares), placed(over_rows.error))),
+        {"output": lambda: placed(vacuous_shares(over_rows))},
         interval={"output": interval},
     )
 
 
-def _causal_mask(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
+def _mask_tolerance(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Precision, ___: Alternatives) -> Tolerance:
     rows: int = attributes["query_length"]
     length: int | None = attributes.get("key_length")
     columns = rows if length is None else length
     allowed = np.arange(columns) <= np.arange(rows)[:, None] + attributes.get("offset", 0)
     value = np.where(allowed, 0.0, -np.inf) if attributes.get("additive") else allowed.astype(np.float64)
-    return Tolerance(given(output=Estimate(value, np.zeros(value.shape))))
+    return Tolerance(deferred(output=Estimate(value, np.zeros(value.shape))))
 
 
-def _attention(
+def _attention_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
     raw = {name: inputs[name] for name in ("query", "key", "value")}
@@ -149,30 +149,30 @@ def _attention(
             "present_value": lambda: value,
         },
         {"output": lambda: result.vacuous, "weights": lambda: result.vacuous_weights},
-        {} if masked is None else _of_rows(result, masked),
-        without_mean={} if masked is None else _of_rows(result, masked & ~result.live.any(axis=-1)),
+        {} if masked is None else _row_marks(result, masked),
+        without_mean={} if masked is None else _row_marks(result, masked & ~result.live.any(axis=-1)),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         shift=result.shift,
-        unspecified=_unspecified(result),
+        unspecified=_unspecified_elements(result),
         interval={"output": lambda: result.interval, "weights": lambda: result.interval_of_weights},
-        overflowed=lambda run: _of_queries(result, result.overflows(run) | stored_too_large(run)),
+        overflowed=lambda run: _step_marks(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
-        beyond_dequantized=lambda: _of_queries(result, meeting(np.inf if quantized is None else quantized.largest)),
+        beyond_dequantized=lambda: _step_marks(result, meeting(np.inf if quantized is None else quantized.largest)),
     )
 
 
-def _unspecified(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
+def _unspecified_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     """Return elements left open: queries that do not count, those whose scores all are minus infinity, 0 beside NaN.
 
     Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
     """
     found: dict[str, NDArray[np.bool_]] = {}
     if result.keys.padding is not None:
-        found = _of_queries(result, result.keys.padding)
+        found = _step_marks(result, result.keys.padding)
     without_weight = None if result.all_live else result.without_weight
     beside_nan = {} if result.not_numbers is None else _open_weights(result)
-    for elements in ({} if without_weight is None else _of_rows(result, without_weight), beside_nan):
+    for elements in ({} if without_weight is None else _row_marks(result, without_weight), beside_nan):
         for name, of_output in elements.items():
             found[name] = found[name] | of_output if name in found else of_output
     return found
@@ -186,7 +186,7 @@ def _open_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
     return {"weights": rows & ~result.keys.attendable}
 
 
-def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+def _row_marks(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of each output come from some queries (B, Hq, Sq)."""
     rows = queries[..., None]
     width = result.value.value.shape[-1]
@@ -197,13 +197,13 @@ def _of_rows(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str
     }
 
 
-def _of_queries(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+def _step_marks(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of each output, and of each step before it, come from some queries (B, Hq, Sq)."""
-    of_rows = _of_rows(result, queries)
+    of_rows = _row_marks(result, queries)
     return {**of_rows, "scores": of_rows["weights"], "logits": of_rows["weights"]}
 
 
-def _context_vector(
+def _context_vector_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
 ) -> Tolerance:
     states = exactly(inputs["encoder_states"][None, None])
@@ -224,11 +224,11 @@ def _context_vector(
             "context": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval)),
             "weights": lambda: Interval(*(bound[..., 0, 0, 0, :] for bound in result.interval_of_weights)),
         },
-        overflowed=lambda run: _of_one_query(result, run),
+        overflowed=lambda run: _one_query_marks(result, run),
     )
 
 
-def _of_one_query(result: AttentionTolerance, run: int) -> dict[str, NDArray[np.bool_]]:
+def _one_query_marks(result: AttentionTolerance, run: int) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of a context vector and of its steps an overflow in a run reaches: all or none."""
     (overflows,) = np.ravel(result.overflows(run))
     tokens, width = result.value.value.shape[-2:]
@@ -238,7 +238,7 @@ def _of_one_query(result: AttentionTolerance, run: int) -> dict[str, NDArray[np.
 
 def _raw_scores(inputs: Mapping[str, Any], precision: Precision) -> Estimate:
     product = linear(exactly(inputs["encoder_states"]), exactly(inputs["decoder_state"][:, None]), None, precision)
-    raw = settled(product, precision)
+    raw = as_output(product, precision)
     return Estimate(raw.value[:, 0], raw.error[..., 0])
 
 
@@ -246,18 +246,18 @@ def _without_axes(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value[0, 0, 0], estimate.error[..., 0, 0, 0, :])
 
 
-def _single_head(
+def _single_head_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, _: Alternatives
 ) -> Tolerance:
     x = exactly(inputs["x"])
     projected = {name: linear(x, exactly(inputs[f"w_{name}"]), None, precision) for name in ("query", "key", "value")}
-    query, key, value = (_as_one_head(entry) for entry in projected.values())
+    query, key, value = (_with_batch_and_heads(entry) for entry in projected.values())
     result = attention_tolerance(query, key, value, precision, {}, **attributes)
     estimates: dict[str, Callable[[], Estimate]] = {
-        "output": lambda: _of_one_head(result.output),
-        "weights": lambda: _of_one_head(result.weights),
-        "scores": lambda: _of_one_head(result.scores),
-        **given(**{name: settled(entry, precision) for name, entry in projected.items()}),
+        "output": lambda: _without_batch_and_heads(result.output),
+        "weights": lambda: _without_batch_and_heads(result.weights),
+        "scores": lambda: _without_batch_and_heads(result.scores),
+        **deferred(**{name: as_output(entry, precision) for name, entry in projected.items()}),
     }
     vacuous = {"weights": lambda: result.vacuous_weights[..., 0, 0, :, :]}
     interval = {"weights": lambda: Interval(*(bound[..., 0, 0, :, :] for bound in result.interval_of_weights))}
@@ -266,7 +266,7 @@ def _single_head(
         weight = exactly(inputs["w_output"])
         width = weight.value.shape[-1]
         estimates["output"] = lambda: _projected_output(
-            _of_one_head(result.output), weight, None, precision, value.kinds
+            _without_batch_and_heads(result.output), weight, None, precision, value.kinds
         )
     else:
         vacuous["output"] = lambda: result.vacuous[..., 0, 0, :, :]
@@ -280,16 +280,16 @@ def _single_head(
     return AttentionBound(estimates, vacuous, interval=interval, overflowed=overflowed)
 
 
-def _of_one_head(estimate: Estimate) -> Estimate:
+def _without_batch_and_heads(estimate: Estimate) -> Estimate:
     return Estimate(estimate.value[0, 0], estimate.error[..., 0, 0, :, :])
 
 
-def _as_one_head(estimate: Estimate) -> Estimate:
+def _with_batch_and_heads(estimate: Estimate) -> Estimate:
     error = estimate.error[..., None, None, :, :]
     return Estimate(estimate.value[None, None], error, estimate.is_exact, kinds=estimate.kinds)
 
 
-def _multi_head(
+def _multi_head_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
     settings = dict(attributes)
@@ -321,10 +321,10 @@ def _multi_head(
     def reached() -> Marks:
         """Return what excluded tokens that are not finite affect: a row of its head, and with it the whole token."""
         by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
-        return {**_of_tokens(result, by_keys | by_values, width), "weights": _of_rows(result, by_keys)["weights"]}
+        return {**_token_marks(result, by_keys | by_values, width), "weights": _row_marks(result, by_keys)["weights"]}
 
     fully_masked, without_mean = (
-        _of_tokens(result, queries, width) for queries in (result.fully_masked, result.without_mean)
+        _token_marks(result, queries, width) for queries in (result.fully_masked, result.without_mean)
     )
     return AttentionBound(
         {
@@ -338,7 +338,7 @@ def _multi_head(
         reached=reached,
         unspecified=_open_weights(result),
         interval={"weights": lambda: result.interval_of_weights},
-        overflowed=lambda run: _of_tokens(result, result.overflows(run), width),
+        overflowed=lambda run: _token_marks(result, result.overflows(run), width),
     )
 
 
@@ -348,7 +348,7 @@ def _meeting_excluded(result: AttentionTolerance, tokens: NDArray[Any]) -> NDArr
     return np.any(~result.keys.attendable & spoilt[:, np.newaxis, np.newaxis], axis=-1)
 
 
-def _of_tokens(
+def _token_marks(
     result: AttentionTolerance, queries: NDArray[np.bool_] | None, width: int
 ) -> dict[str, NDArray[np.bool_]]:
     """Return which elements of each output come from some queries (B, H, Sq), heads being combined in the output."""
@@ -356,7 +356,7 @@ def _of_tokens(
         return {}
     rows = np.any(queries, axis=1)
     return {
-        "weights": _of_rows(result, queries)["weights"],
+        "weights": _row_marks(result, queries)["weights"],
         "output": np.broadcast_to(rows[..., None], (*rows.shape, width)),
     }
 
@@ -369,8 +369,8 @@ def _projected_output(
     `kinds` are those of the projected values, which features of the combined heads inherit.
     """
     own = linear(exactly(attended.value), weight, bias, precision)
-    before = carried(attended.error, weight.value, None if kinds is None else kinds.reshape(-1))
-    return Estimate(own.value, before + settled(own, precision).error)
+    before = carried_error(attended.error, weight.value, None if kinds is None else kinds.reshape(-1))
+    return Estimate(own.value, before + as_output(own, precision).error)
 
 
 def _split(estimate: Estimate, heads: int) -> Estimate:
@@ -388,7 +388,7 @@ def _combine(estimate: Estimate) -> Estimate:
     return Estimate(combine(estimate.value), combine(estimate.error))
 
 
-def _backward(
+def _backward_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
     from attnspec.families.attention.tolerance.backward_bound import backward_tolerance
@@ -396,7 +396,7 @@ def _backward(
     return backward_tolerance(inputs, attributes, precision, alternatives)
 
 
-def _merged(
+def _merged_tolerance(
     inputs: Mapping[str, Any], _: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
     from attnspec.families.attention.tolerance.merge_tolerance import merge_tolerance
@@ -405,16 +405,16 @@ def _merged(
 
 
 _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Precision, Alternatives], Tolerance]] = {
-    "softmax": _softmax,
-    "causal_mask": _causal_mask,
+    "softmax": _softmax_tolerance,
+    "causal_mask": _mask_tolerance,
     "split_heads": lambda inputs, attributes, _, __: Tolerance(
-        given(output=_split(exactly(inputs["x"]), attributes["num_heads"]))
+        deferred(output=_split(exactly(inputs["x"]), attributes["num_heads"]))
     ),
-    "combine_heads": lambda inputs, _, __, ___: Tolerance(given(output=_combine(exactly(inputs["x"])))),
-    "scaled_dot_product_attention": _attention,
-    "scaled_dot_product_attention_backward": _backward,
-    "merge_states": _merged,
-    "single_head_attention": _single_head,
-    "multi_head_attention": _multi_head,
-    "context_vector": _context_vector,
+    "combine_heads": lambda inputs, _, __, ___: Tolerance(deferred(output=_combine(exactly(inputs["x"])))),
+    "scaled_dot_product_attention": _attention_tolerance,
+    "scaled_dot_product_attention_backward": _backward_tolerance,
+    "merge_states": _merged_tolerance,
+    "single_head_attention": _single_head_tolerance,
+    "multi_head_attention": _multi_head_tolerance,
+    "context_vector": _context_vector_tolerance,
 }

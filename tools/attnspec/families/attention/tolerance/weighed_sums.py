@@ -74,9 +74,9 @@ def weighed_sum(terms: Terms, numbers: NDArray[Any], precision: Precision, facto
     weights, size = terms.weights, 1.0 if factor is None else abs(factor)
     total = weights @ numbers
     at_sums, alike = precision.at_rank(total.ndim), RoundedAlike(weights)
-    carried: Any = sum(_carried(entry, numbers, precision.stored) for entry in terms.carried)
+    carried: Any = sum(_carried_error(entry, numbers, precision.stored) for entry in terms.carried)
     if terms.of_delta is not None and terms.of_output is not None:
-        of_delta = _carried(terms.of_delta, numbers, precision.stored)
+        of_delta = _carried_error(terms.of_delta, numbers, precision.stored)
         carried = carried + _at_least_by_feature(of_delta, terms.of_output, numbers, precision.output)
     shares = np.abs(weights)
     shares = shares / np.maximum(shares.sum(axis=-1, keepdims=True), _LEAST)
@@ -96,7 +96,7 @@ def weighed_sum(terms: Terms, numbers: NDArray[Any], precision: Precision, facto
     return Estimate(size * total if factor is None else factor * total, error + at_sums.smallest * lost * (size > 0))
 
 
-def _carried(carried: Carried, numbers: NDArray[Any], unit: float | NDArray[Any]) -> NDArray[Any]:
+def _carried_error(carried: Carried, numbers: NDArray[Any], unit: float | NDArray[Any]) -> NDArray[Any]:
     return RoundedAlike(carried.marks).norm(carried.errors, numbers, unit)
 
 

@@ -1,7 +1,7 @@
 """Declarations of an implementation: the capabilities that it lacks, and its choices where good libraries differ.
 
 A capability is a word of a family (:data:`attnspec.contract.CAPABILITIES`), the name of an argument, or
-``argument=value``. The family knows those that a case needs: :func:`attnspec.families.lookup.needed`.
+``argument=value``. The family knows those that a case needs: :func:`attnspec.families.lookup.needed_capabilities`.
 
 The first choice of a convention is normative. Another may be declared in general, or for one operation, one dtype, or
 the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declaration that is qualified most wins. One for
@@ -80,22 +80,22 @@ class _Key(NamedTuple):
     where: tuple[str, ...]
 
     @property
-    def nearness(self) -> tuple[int, int]:
+    def specificity(self) -> tuple[int, int]:
         """How much it is qualified; of equally many words, a dtype or a capability is nearer than the operation."""
         return len(self.where) + bool(self.operation), len(self.where)
 
 
 @cache
-def _read(key: str) -> _Key:
+def _parse_declaration_key(key: str) -> _Key:
     of, *where = key.split("@")
     operation, _, name = of.rpartition(".")
     return _Key(operation, name, tuple(where))
 
 
-def check(conventions: Mapping[str, str], *, said_by: str) -> None:
+def check_conventions(conventions: Mapping[str, str], *, said_by: str) -> None:
     """Raise `UsageError`, naming `said_by`, for a convention, choice or qualification that the spec does not know."""
     for key, choice in conventions.items():
-        operation, name, where = _read(key)
+        operation, name, where = _parse_declaration_key(key)
         if operation and operation not in OPERATIONS:
             known = ", ".join(OPERATIONS)
             raise UsageError(
@@ -116,7 +116,7 @@ def check(conventions: Mapping[str, str], *, said_by: str) -> None:
             raise UsageError(f"{said_by} declares {key}={choice!r}; the choices for {name} are {known}.")
 
 
-def resolve(
+def resolve_conventions(
     conventions: Mapping[str, str], operation: str, *, dtype: str | None = None, needed: Set[str] = frozenset()
 ) -> Choices:
     """Return the choice of every convention for one operation: that of the declaration which is qualified most.
@@ -126,27 +126,27 @@ def resolve(
     """
     resolved = dict(_NORMATIVE)
     of = "", OPERATIONS[operation].backward_of, operation  # from the farthest to the nearest
-    found = concerning(conventions, operation) if conventions else {}
-    declared = [(_read(key), choice) for key, choice in found.items()]
-    for key, choice in sorted(declared, key=lambda entry: (entry[0].nearness, of.index(entry[0].operation))):
+    found = conventions_for_operation(conventions, operation) if conventions else {}
+    declared = [(_parse_declaration_key(key), choice) for key, choice in found.items()]
+    for key, choice in sorted(declared, key=lambda entry: (entry[0].specificity, of.index(entry[0].operation))):
         if all(word == dtype or word in needed for word in key.where):
             resolved[key.name] = choice
     return Choices(resolved)
 
 
-def concerning(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
+def conventions_for_operation(conventions: Mapping[str, str], operation: str) -> dict[str, str]:
     """Return the declarations for one operation: by its name, or for all where the convention has a choice for it."""
     of, named = ("", OPERATIONS[operation].backward_of, operation), OPERATIONS[operation].conventions
-    keys = {key: _read(key) for key in conventions}
+    keys = {key: _parse_declaration_key(key) for key in conventions}
     return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}
 
 
-def conditional(conventions: Mapping[str, str]) -> dict[str, str]:
+def conditional_conventions(conventions: Mapping[str, str]) -> dict[str, str]:
     """Return the conventions that are declared for some dtypes or capabilities alone."""
-    return {key: choice for key, choice in conventions.items() if _read(key).where}
+    return {key: choice for key, choice in conventions.items() if _parse_declaration_key(key).where}
 
 
 @cache
-def settling(what: Settles) -> tuple[str, ...]:
+def conventions_settling(what: Settles) -> tuple[str, ...]:
     """Return the names of the conventions that settle something."""
     return tuple(name for name, convention in CONVENTIONS.items() if convention.settles is what)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.bounds.estimates import carried, norm, summation_error
+from attnspec.bounds.estimates import carried_error, norm, summation_error
 from attnspec.bounds.tolerance import Estimate, Precision
 
 _LARGEST_SQUARES = 2**20
@@ -69,8 +69,8 @@ def scaled_scores(query: Estimate, key: Estimate, factor: float, precision: Prec
     own = stored + summation_error(scores, spread, query.value.shape[-1], precision)
     if query.is_exact and key.is_exact:
         return raw, Estimate(scores, own)
-    from_query = carried(query.error, keys, query.kinds)
-    from_key = carried(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
+    from_query = carried_error(query.error, keys, query.kinds)
+    from_key = carried_error(key.error, query.value.swapaxes(-1, -2), key.kinds).swapaxes(-1, -2)
     return raw, Estimate(scores, abs(factor) * np.hypot(from_query, from_key) + own)
 
 
@@ -80,7 +80,7 @@ def largest_factors(query: Estimate, key: Estimate, factor: float) -> NDArray[An
     return abs(factor) * np.maximum(of_queries, of_keys.max(axis=-1, keepdims=True, initial=0.0))
 
 
-def capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
+def capped_scores(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
     """Softly capped scores: the slope of the cap shrinks what they carry; tanh and product are rounded."""
     capped = softcap * np.tanh(scores.value / softcap)
     # Where the error reaches across the bend, the steepest slope within it counts.
@@ -90,7 +90,7 @@ def capped(scores: Estimate, softcap: float, precision: Precision) -> Estimate:
     return Estimate(capped, slope * scores.error + own)
 
 
-def biased(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estimate:
+def biased_logits(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estimate:
     """Logits with a bias added: both the bias and the sum may be rounded."""
     biased = logits.value + bias
     error = logits.error + precision.at_rank(biased.ndim).stored * (
@@ -99,7 +99,7 @@ def biased(logits: Estimate, bias: NDArray[Any], precision: Precision) -> Estima
     return Estimate(biased, error)
 
 
-def with_sink(
+def with_sink_as_key(
     logits: Estimate,
     live: NDArray[np.bool_],
     value: Estimate,
