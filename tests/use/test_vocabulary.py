@@ -12,7 +12,7 @@ from attnspec.grading import STATUSES
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "spec" / "schemas" / "report.schema.json").read_text("utf-8"))
-WORDS = vocabulary.words()
+WORDS = vocabulary.vocabulary_words()
 
 
 def enumerated(node):
@@ -92,13 +92,13 @@ def test_explain_shows_a_convention_with_its_choices_and_its_decision(capsys):
 def test_a_kind_of_words_lists_them(kind, capsys):
     assert main(["explain", kind]) == 0
     said = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
-    assert said == {word.word: word.sentence for word in vocabulary.of_kind(kind)}
+    assert said == {word.word: word.sentence for word in vocabulary.words_of_kind(kind)}
     assert said
 
 
 def test_a_word_of_several_kinds_is_explained_as_each(capsys, monkeypatch):
     plain = {"memory": (vocabulary.Word("memory", "profile", "one"), vocabulary.Word("memory", "capability", "two"))}
-    monkeypatch.setattr(vocabulary, "words", lambda: plain)
+    monkeypatch.setattr(vocabulary, "vocabulary_words", lambda: plain)
     assert main(["explain", "memory"]) == 0
     assert capsys.readouterr().out == "memory (profile): one\n\nmemory (capability): two\n"
 

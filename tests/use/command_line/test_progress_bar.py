@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from attnspec.command_line.progress_bar import ProgressBar
-from attnspec.command_line.terminal import progress
+from attnspec.command_line.terminal import showing_progress
 from attnspec.guard.journal import Journal
 from attnspec.targets import load
 
@@ -36,14 +36,14 @@ def test_it_fits_a_line_of_80_columns():
 @pytest.mark.parametrize(("is_terminal", "quiet"), [(False, False), (True, True)])
 def test_nothing_is_drawn_where_nobody_looks(is_terminal, quiet):
     stream = io.StringIO()
-    with progress(Console(file=stream, force_terminal=is_terminal), lambda: 3, lambda: 8, quiet=quiet):
+    with showing_progress(Console(file=stream, force_terminal=is_terminal), lambda: 3, lambda: 8, quiet=quiet):
         pass
     assert stream.getvalue() == ""
 
 
 def test_it_is_drawn_on_a_terminal():
     stream = io.StringIO()
-    with progress(Console(file=stream, force_terminal=True, width=80), lambda: 3, lambda: 8, quiet=False):
+    with showing_progress(Console(file=stream, force_terminal=True, width=80), lambda: 3, lambda: 8, quiet=False):
         pass
     assert "3/8" in stream.getvalue()
 
@@ -52,5 +52,5 @@ def test_a_journal_has_the_declaration_before_the_run_ends():
     journal = Journal.anonymous()
     assert journal.declaration is None
     declaration = load("reference").declaration
-    journal.declares(declaration)
+    journal.keep_declaration(declaration)
     assert journal.declaration == declaration

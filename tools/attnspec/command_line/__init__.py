@@ -15,8 +15,8 @@ import click
 from attnspec.base.errors import AttnspecError, Terminated
 from attnspec.base.extensions import COMMANDS, Command, import_object
 from attnspec.base.plain_text import plain_text
-from attnspec.command_line.command_options import table
-from attnspec.command_line.completing import let_complete
+from attnspec.command_line.command_options import command_table
+from attnspec.command_line.completing import add_completion
 from attnspec.command_line.guarding import Guarding
 from attnspec.guard.guarded_process import Way, way_of_this_system
 from attnspec.guard.journal import Journal
@@ -25,7 +25,7 @@ __all__ = ["main"]
 
 _LONGEST_ERROR = 4_000
 
-_COMMANDS = {**{name: Command(**facts) for name, facts in table()["commands"].items()}, **COMMANDS}
+_COMMANDS = {**{name: Command(**facts) for name, facts in command_table()["commands"].items()}, **COMMANDS}
 
 
 def print_version(context: click.Context, _: click.Parameter, is_requested: bool) -> None:
@@ -55,7 +55,7 @@ class _Commands(click.Group):
         name, command, others = super().resolve_command(ctx, args)
         if name is not None:
             command = import_object(_COMMANDS[name].path)
-            let_complete(command)
+            add_completion(command)
         return name, command, others
 
 

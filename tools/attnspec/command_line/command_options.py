@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.guarding import Guarding, conclusion_elsewhere
+from attnspec.command_line.guarding import Guarding, run_in_guarded_process
 from attnspec.command_line.terminal import stdout_for_a_document
 from attnspec.guard.guarded_process import way_of_this_system
 
@@ -75,13 +75,13 @@ class RunOptions:
     verbose: bool
 
 
-def options_of(command: str, path: Path = _COMMANDS) -> Decorator:
+def with_options_of(command: str, path: Path = _COMMANDS) -> Decorator:
     """Add the arguments and options of a command to its function, as the table in a file has them."""
-    facts = table(path)[command]
+    facts = command_table(path)[command]
     return lambda function: _with(_parameters(facts), _with_target(function) if _OF_TARGET in facts else function)
 
 
-def run_options(function: Function) -> Function:
+def with_run_options(function: Function) -> Function:
     """Add the options of a run to a command, which gets them as one `RunOptions` before its own."""
 
     @wraps(function)
@@ -94,16 +94,16 @@ def run_options(function: Function) -> Function:
         run = RunOptions(**said)
         guarding: Guarding = click.get_current_context().obj
         if guarding.way == "subprocess" and run.target.is_imported:
-            status = conclusion_elsewhere(guarding)
+            status = run_in_guarded_process(guarding)
             if status is not None:
                 return status
         with stdout_for_a_document(requested=STDOUT in run.reports):
             return function(run, **given)
 
-    return options_of("run")(with_options)
+    return with_options_of("run")(with_options)
 
 
-def check_target(options: RunOptions, *, fail_fast: bool = False) -> None:
+def check_run_options(options: RunOptions, *, fail_fast: bool = False) -> None:
     """Raise `UsageError` if the options contradict each other; found out before anything is run."""
     target = options.target
     if (target.python is None) == (target.command is None):
@@ -139,7 +139,7 @@ def _check_jobs(options: RunOptions, *, fail_fast: bool) -> None:
 
 
 @cache
-def table(path: Path = _COMMANDS) -> dict[str, dict[str, Any]]:
+def command_table(path: Path = _COMMANDS) -> dict[str, dict[str, Any]]:
     """Return the commands with their first sentences, what several share, and the options of each."""
     return json.loads(path.read_bytes())
 
@@ -149,10 +149,10 @@ def _parameters(facts: Mapping[str, Any]) -> dict[str, Decorator]:
     found: dict[str, Decorator] = {}
     for flag, own in facts.items():
         if flag == _OF_TARGET:
-            of_target = _parameters(table()["target"])
+            of_target = _parameters(command_table()["target"])
             found |= {name: option for name, option in of_target.items() if name not in own.get("but", ())}
         else:
-            found[flag] = _parameter(flag, {**table()["shared"].get(flag, {}), **own})
+            found[flag] = _parameter(flag, {**command_table()["shared"].get(flag, {}), **own})
     return found
 
 

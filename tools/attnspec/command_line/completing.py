@@ -37,7 +37,7 @@ class _Word(click.types.StringParamType):
         return [*found, CompletionItem(incomplete, type="file")] if self._files else found
 
 
-def let_complete(command: click.Command) -> None:
+def add_completion(command: click.Command) -> None:
     """Let the arguments and options of a command complete whose values are known."""
     for parameter in command.params:
         name = parameter.metavar or (parameter.name or "").upper()
@@ -78,10 +78,10 @@ def _mistakes() -> Iterable[str]:
 
 
 def _words() -> Iterable[str]:
-    from attnspec.command_line.vocabulary import words
+    from attnspec.command_line.vocabulary import vocabulary_words
     from attnspec.specification import errata
 
-    return (*words(), *_clauses(), *errata(), *_mistakes(), *_cases())
+    return (*vocabulary_words(), *_clauses(), *errata(), *_mistakes(), *_cases())
 
 
 _VALUES: Mapping[str, Callable[[], Iterable[str]] | str] = {

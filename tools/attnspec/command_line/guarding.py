@@ -8,7 +8,7 @@ from attnspec.guard.ending import Watch
 from attnspec.guard.guarded_process import Part, Spawned, Way
 from attnspec.guard.journal import Journal
 
-_GUARDED = "attnspec.command_line.guarded"
+_GUARDED = "attnspec.command_line.guarded_command"
 
 
 class Ended(NamedTuple):
@@ -28,11 +28,11 @@ class Guarding:
     ended: Ended | None = None
 
 
-def conclusion_elsewhere(guarding: Guarding) -> int | None:
+def run_in_guarded_process(guarding: Guarding) -> int | None:
     """Run the command in a process of its own; return its status, or None with `guarding.ended` after an accident."""
     with Watch() as watch, Spawned(_GUARDED, guarding.words) as child:
         code = watch.wait_for(child)
-        status = child.journal.conclusion
+        status = child.journal.exit_status
         if status is None:
             guarding.ended = Ended((Part(child.journal.read(), code),), watch.received)
     return status

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import AttnspecError, TargetError, Terminated
-from attnspec.command_line.command_options import STDOUT, RunOptions, check_target
+from attnspec.command_line.command_options import STDOUT, RunOptions, check_run_options
 from attnspec.command_line.guarding import Ended, Guarding
-from attnspec.command_line.terminal import print_document, progress
+from attnspec.command_line.terminal import print_document, showing_progress
 from attnspec.guard.ending import Watch, ending_by_exception, how_it_ended
 from attnspec.guard.guarded_process import Forked, Together
 from attnspec.guard.journal import Journal, Reported
@@ -50,13 +50,13 @@ def run_target(
     from attnspec.cases import load_selected
     from attnspec.reports.formats import check_writable
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_request
+    from attnspec.validation import check_dtypes_and_conventions
 
     for path in options.reports:
         if path != STDOUT:
             check_writable(Path(path))
-    check_target(options, fail_fast=fail_fast)
-    check_request(options.dtypes, pairs(options.conventions, "--convention"))
+    check_run_options(options, fail_fast=fail_fast)
+    check_dtypes_and_conventions(options.dtypes, pairs(options.conventions, "--convention"))
     suite = load_selected(options.golden, profiles=options.profiles, select=options.select)
     if check is not None:
         check(suite)
@@ -67,7 +67,7 @@ def run_target(
     if guarding.ended is not None:
         return _recovered(run, guarding.ended), suite
     if options.jobs > 1 or (guarding.way == "fork" and options.target.is_imported):
-        return _recovered(run, _forked(run, console)), suite
+        return _recovered(run, _run_in_copies(run, console)), suite
     return _run_here(run, console, guarding.journal), suite
 
 
@@ -134,7 +134,7 @@ class _Run:
                 counted.append(self.planned_runs(declaration))
             return counted[0] if counted else None
 
-        return progress(console, done, planned, quiet=self.options.quiet)
+        return showing_progress(console, done, planned, quiet=self.options.quiet)
 
     def report(
         self,
@@ -160,10 +160,10 @@ class _Run:
 
     def report_of(self, reported: Reported, declaration: Declaration, ended_early: EndedEarly | None) -> Report:
         """Return the report of the results in a journal."""
-        from attnspec.guard.recovered import results_of
+        from attnspec.guard.recovered import recovered_results
         from attnspec.runner import Resolved, Share, offered_part
 
-        results = results_of(
+        results = recovered_results(
             reported,
             offered_part(self.suite, declaration.operations).suite,
             declaration,
@@ -202,7 +202,7 @@ def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
     return open_kept(options.resume, about)
 
 
-def _forked(run: _Run, console: Console) -> Ended:
+def _run_in_copies(run: _Run, console: Console) -> Ended:
     """Run it in copies of this process, one a job, and wait for their end."""
     from attnspec.runner import Share
 
@@ -221,7 +221,7 @@ def _forked(run: _Run, console: Console) -> Ended:
 
 def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
     """Run it from this process: a program, a target in a process by messages, or one that is not guarded here."""
-    from attnspec.guard.task import measure, opened
+    from attnspec.guard.task import measure_laws, opened_target
     from attnspec.process.opening import GaveUpError
     from attnspec.runner import Kept, Share, beside_counterparts
     from attnspec.validation import run_offered
@@ -239,10 +239,10 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
     # In a guarded process, what the target does to itself is an accident; signals from outside are the parent's.
     signals = ending_by_exception() if journal is None else nullcontext()
     # The names of reports are relative to the folder of the user, wherever the target goes.
-    with chdir(Path.cwd()), signals, closing(opened(task)) as implementation:
+    with chdir(Path.cwd()), signals, closing(opened_target(task)) as implementation:
         declaration = implementation.declaration
         for each in journals:
-            each.declares(declaration)
+            each.keep_declaration(declaration)
         try:
             with run.progress(console, lambda: follower.count, lambda: declaration):
                 results = run_offered(
@@ -252,7 +252,7 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
                     conventions=task.conventions,
                     fail_fast=task.fail_fast,
                     follower=follower,
-                    known=None if kept is None else kept.known,
+                    known=None if kept is None else kept.known_result,
                 )
         except KeyboardInterrupt:
             write_reports(run.options, so_far("interrupted"), suite)
@@ -260,18 +260,18 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
         except GaveUpError:
             return so_far("given up")
         for each in journals:
-            each.ends("finished")
+            each.keep_ending("finished")
         measured = None
         with suppress(GaveUpError):
-            measured = measure(task, implementation, results, journals)
+            measured = measure_laws(task, implementation, results, journals)
     return run.report(declaration, results, None, measured)
 
 
 def _recovered(run: _Run, ended: Ended) -> Report:
     """Return the report of the recovered results of guarded processes, however they ended."""
-    from attnspec.guard.recovered import as_one, with_crash
+    from attnspec.guard.recovered import journal_with_crash, merged_journals
 
-    reported = as_one([part.reported for part in ended.parts])
+    reported = merged_journals([part.reported for part in ended.parts])
     if ended.received is not None or reported.ending == "interrupted":
         if reported.declaration is not None:
             write_reports(run.options, run.report_of(reported, reported.declaration, "interrupted"), run.suite)
@@ -286,9 +286,9 @@ def _recovered(run: _Run, ended: Ended) -> Report:
                 f"{run.options.target.name} {how_it_ended(part.code)} {when}, so that nothing was validated. "
                 "Import it in an interpreter of your own to see why."
             )
-    reported = as_one([with_crash(*part) for part in ended.parts])
+    reported = merged_journals([journal_with_crash(*part) for part in ended.parts])
     if run.kept is not None and reported.ending is None and reported.requested is not None:
-        run.kept.adds(reported, {(reported.requested.case, reported.requested.dtype)})
+        run.kept.add_results(reported, {(reported.requested.case, reported.requested.dtype)})
     assert reported.declaration is not None
     ended_early = None if reported.ending == "finished" else "given up" if reported.ending == "given up" else "crashed"
     return run.report_of(reported, reported.declaration, ended_early)

@@ -63,7 +63,7 @@ def write_file(path: Path, text: str, refusal: str = "{} cannot be written") -> 
 
 
 @contextmanager
-def progress(
+def showing_progress(
     console: Console, done: Callable[[], int], planned: Callable[[], int | None], *, quiet: bool
 ) -> Generator[None]:
     """Show on a terminal the done and planned results (None while unknown), rate and time left; elsewhere nothing."""

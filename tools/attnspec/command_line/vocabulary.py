@@ -24,7 +24,7 @@ class Word(NamedTuple):
 _GOLDENS = "spec/goldens-and-tolerance.md"
 
 
-def words() -> Mapping[str, tuple[Word, ...]]:
+def vocabulary_words() -> Mapping[str, tuple[Word, ...]]:
     """Return every word with its meanings; a word may name a profile and an operation."""
     found: dict[str, tuple[Word, ...]] = {}
     for of_kind in _KINDS.values():
@@ -33,7 +33,7 @@ def words() -> Mapping[str, tuple[Word, ...]]:
     return found
 
 
-def of_kind(plural: str) -> tuple[Word, ...]:
+def words_of_kind(plural: str) -> tuple[Word, ...]:
     """Return the words of a kind that is named in the plural, such as ``capabilities``; none where there is no such."""
     return next((tuple(found()) for kind, found in _KINDS.items() if _plural(kind) == plural), ())
 

@@ -11,14 +11,14 @@ from attnspec.base.errors import UsageError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.reading import RELEASED
 from attnspec.cases.selecting import check_profile
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.contract import PROFILES
 
 _AUTHORING = "attnspec_authoring"
 
 
-def authoring(room: str, *, wanted_by: str) -> Any:
+def authoring_package(room: str, *, wanted_by: str) -> Any:
     """Import a package such as ``"regeneration"`` for a command; `UsageError` outside a checkout."""
     try:
         return import_module(f"{_AUTHORING}.{room}")
@@ -32,7 +32,7 @@ def authoring(room: str, *, wanted_by: str) -> Any:
 
 
 @click.command()
-@options_of("regenerate")
+@with_options_of("regenerate")
 def regenerate(
     *, check_only: bool, everything: bool, profiles: tuple[str, ...], cached: bool, golden: Path | None
 ) -> int:
@@ -43,7 +43,7 @@ def regenerate(
 
     Needs the extra `regenerate`: pip install "attnspec[regenerate]".
     """
-    regeneration = authoring("regeneration", wanted_by="attnspec regenerate")
+    regeneration = authoring_package("regeneration", wanted_by="attnspec regenerate")
     for profile in profiles:
         check_profile(profile, PROFILES)
     if profiles and not everything:
@@ -70,14 +70,14 @@ def regenerate(
 
 
 @click.command()
-@options_of("release")
+@with_options_of("release")
 def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) -> int:
     """Write released.json: the id, revision and meaning of every case, as of this version.
 
     From then on, `attnspec check` fails when one of them means something else under the same revision, or is gone
     without a tombstone in retired.json.
     """
-    releases = authoring("releases", wanted_by="attnspec release")
+    releases = authoring_package("releases", wanted_by="attnspec release")
     from attnspec.cases.releases import broken_promises
 
     folder = golden or GOLDEN_FOLDER

@@ -12,7 +12,7 @@ import click
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, own_dtype
 from attnspec.contract.implementation import Outputs, Raised, Wrapped
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options_of("debug")
+@with_options_of("debug")
 def debug(
     case: str,
     target: Target,
@@ -45,14 +45,14 @@ def debug(
     from attnspec.process.opening import open_target
     from attnspec.runner import Resolved, planned_runs, request_of
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_request
+    from attnspec.validation import check_dtypes_and_conventions
 
     stated = pairs(conventions, "--convention")
-    check_request(() if dtype is None else (dtype,), stated)
+    check_dtypes_and_conventions(() if dtype is None else (dtype,), stated)
     found = find_case(case, golden)
     if found.dtypes and dtype is not None and dtype not in found.dtypes:
         raise UsageError(f"--dtype {dtype}: {found.id} is not offered in it; it is in {', '.join(found.dtypes)}.")
-    with closing(open_target(target, nearest=(partial(Reported, case=found),))) as implementation:
+    with closing(open_target(target, nearest=(partial(PrintingImplementation, case=found),))) as implementation:
         declaration = implementation.declaration
         # The first declared dtype that the case is offered in, where none is named.
         offered = (each for each in declaration.dtypes_offered(found.operation) if each in found.dtypes)
@@ -94,7 +94,7 @@ def _say_outcome(run: Run, answer: Answer, verdict: Verdict, elements: int) -> i
     if is_right:
         said = verdict.message or f"all {verdict.graded:,} elements that are graded lie within their tolerance"
     else:
-        said = wording.ending(verdict.message, verdict.under)
+        said = wording.ending_sentence(verdict.message, verdict.under)
     word = "not offered" if verdict.status == "unsupported" else verdict.status
     _say("")
     _say(f"{word}: {said[:-1] if said.endswith('.') else said}.")
@@ -113,12 +113,12 @@ def _say_outcome(run: Run, answer: Answer, verdict: Verdict, elements: int) -> i
         _say(step)
     if verdict.status == "fail" and isinstance(answer, Outputs):
         from attnspec.diagnosis import diagnose
-        from attnspec.reports.entries import diagnosis_lines, points_at
+        from attnspec.reports.entries import diagnosis_lines, word_to_explain
         from attnspec.reports.report import diagnosis_to_json
         from attnspec.runner import Result
 
         reported = [diagnosis_to_json(entry) for entry in diagnose((Result(run, verdict, 0.0, answer.values),))]
-        for line in (line for entry in reported if points_at(entry) for line in diagnosis_lines(entry)):
+        for line in (line for entry in reported if word_to_explain(entry) for line in diagnosis_lines(entry)):
             _say(line)
     _say(f"`attnspec explain {run.case.id}` says which rules the case is about.")
     return 1
@@ -128,7 +128,7 @@ def _say(line: str) -> None:
     click.echo(plain_text(line))
 
 
-class Reported(Wrapped):
+class PrintingImplementation(Wrapped):
     """Implementation that prints its arguments for a case: in its own layout, where it has one."""
 
     def __init__(self, implementation: Implementation, target: Target, case: Case) -> None:

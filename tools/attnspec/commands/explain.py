@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import printing_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MOST_LISTED = 8
 
 
 @click.command()
-@options_of("explain")
+@with_options_of("explain")
 def explain(word: str, *, as_json: bool) -> None:
     """Explain a WORD: the id of a clause, mistake, erratum or case, or any other word that a report uses.
 
@@ -33,12 +33,12 @@ def explain(word: str, *, as_json: bool) -> None:
 
 
 def _explain(word: str) -> None:
-    from attnspec.command_line.vocabulary import of_kind, plurals, words
+    from attnspec.command_line.vocabulary import plurals, vocabulary_words, words_of_kind
     from attnspec.specification import clauses, errata
     from attnspec_mistakes import CATALOGUE
 
     mistakes = {mistake.id: mistake for mistake in CATALOGUE}
-    vocabulary = words()
+    vocabulary = vocabulary_words()
     if word in clauses():
         _explain_clause(clauses()[word], CATALOGUE)
     elif word in errata():
@@ -51,7 +51,7 @@ def _explain(word: str) -> None:
             for line in meaning.more:
                 click.echo(f"  {line}")
     elif word in plurals():
-        for meaning in of_kind(word):
+        for meaning in words_of_kind(word):
             click.echo(f"{meaning.word}: {meaning.sentence}")
     else:
         others = (*clauses(), *errata(), *mistakes, *vocabulary, *plurals())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import make_console, printing_verdict
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("export")
-@options_of("export")
+@with_options_of("export")
 def export_cases(
     folder: Path,
     *,
@@ -39,12 +39,12 @@ def export_cases(
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
     from attnspec.targets.target import pairs
-    from attnspec.validation import check_operation, check_request
+    from attnspec.validation import check_dtypes_and_conventions, check_operation
 
     if tensors not in TENSOR_FORMATS:
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")
     declared = pairs(conventions, "--convention")
-    check_request(dtypes, declared)
+    check_dtypes_and_conventions(dtypes, declared)
     suite = load_selected(golden, profiles=profiles, select=select)
     for operation in operations:
         check_operation(operation)
@@ -64,7 +64,7 @@ def export_cases(
 
 
 @click.command("grade")
-@options_of("grade")
+@with_options_of("grade")
 def grade_answers(
     folder: Path,
     *,
@@ -82,21 +82,21 @@ def grade_answers(
     The answer to DIR/CASE.DTYPE.npz is DIR/CASE.DTYPE.out.npz, or .out.safetensors, or .out.json. It holds outputs by
     name. A case without an answer is unsupported.
     """
-    from attnspec.offline import answered, graded_answers, read_manifest
+    from attnspec.offline import declaration_of_answers, graded_answers, read_manifest
     from attnspec.reports.formats import check_writable, print_report, write_report
     from attnspec.reports.report import Invocation
-    from attnspec.validation import check_request, make_report
+    from attnspec.validation import check_dtypes_and_conventions, make_report
 
     for path in reports:
         check_writable(Path(path))
-    check_request(dtypes, {})
+    check_dtypes_and_conventions(dtypes, {})
     if answers is not None and not answers.is_dir():
         raise UsageError(f"--answers {answers}: there is no such folder.")
     whole = read_manifest(folder)
     suite = _exported(whole, golden, select)
     manifest = _of_dtypes(whole, dtypes)
     answered_in = answers or folder
-    declaration = answered(manifest, answered_in, name=name or folder.resolve().name, adapter=str(folder))
+    declaration = declaration_of_answers(manifest, answered_in, name=name or folder.resolve().name, adapter=str(folder))
     results = graded_answers(suite, manifest, declaration, answered_in)
     invocation = Invocation(golden=golden and str(golden), export=True, answers=answers and str(answers))
     report = make_report(suite, declaration, results, conventions={}, invocation=invocation)

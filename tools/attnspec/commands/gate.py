@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import RunOptions, options_of, run_options
+from attnspec.command_line.command_options import RunOptions, with_options_of, with_run_options
 from attnspec.command_line.running_target import run_target, write_reports
 from attnspec.command_line.terminal import make_console, printing_verdict
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@run_options
-@options_of("gate")
+@with_run_options
+@with_options_of("gate")
 def gate(
     options: RunOptions,
     *,
@@ -57,9 +57,9 @@ def gate(
     notes: list[str] = []
     if baseline is not None and update_baseline:
         from attnspec.gate.storing import write_baseline
-        from attnspec.gate.updating import update_sentences, updated
+        from attnspec.gate.updating import update_sentences, updated_baseline
 
-        new = updated(known, report, suite_ids=ids)
+        new = updated_baseline(known, report, suite_ids=ids)
         if new is not None:
             write_baseline(new, baseline)
             notes += update_sentences(new, known, str(baseline))

@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 
 from attnspec.base.errors import TargetError, UsageError
-from attnspec.command_line.command_options import options_of
-from attnspec.command_line.guarding import Guarding, conclusion_elsewhere
+from attnspec.command_line.command_options import with_options_of
+from attnspec.command_line.guarding import Guarding, run_in_guarded_process
 
 _FILE = "attention_adapter.py"
 
 
 @click.command()
-@options_of("init")
+@with_options_of("init")
 def init(target: str | None, *, operation: str | None, output: Path, force: bool) -> int:
     """Write an adapter for TARGET: a function (package.module:function, or ./file.py:function).
 
@@ -22,17 +22,17 @@ def init(target: str | None, *, operation: str | None, output: Path, force: bool
     _check_output(output, target, force=force)
     if target is None:
         from attnspec.contract import OPERATIONS
-        from attnspec.scaffold import skeleton
+        from attnspec.scaffold import skeleton_adapter
         from attnspec.validation import check_operation
 
         if operation is not None:
             check_operation(operation)
         # Most software offers the operation that has most conventions.
         most_known = max(OPERATIONS.values(), key=lambda known: len(known.conventions)).name
-        return _write(output, skeleton(operation or most_known), ())
+        return _write(output, skeleton_adapter(operation or most_known), ())
     guarding: Guarding = click.get_current_context().obj
     if guarding.way is not None:
-        status = conclusion_elsewhere(guarding)
+        status = run_in_guarded_process(guarding)
         if status is not None:
             return status
         assert guarding.ended is not None

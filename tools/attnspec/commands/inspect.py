@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.commands.explain import find_case
 
 _LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata", "conventions", "revision")
@@ -14,7 +14,7 @@ _LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata"
 
 
 @click.command("list")
-@options_of("list")
+@with_options_of("list")
 def list_cases(
     profiles: tuple[str, ...],
     select: tuple[str, ...],
@@ -76,7 +76,7 @@ def _check_words(operations: Sequence[str], clauses: Sequence[str], mistakes: Se
 
 
 @click.command()
-@options_of("show")
+@with_options_of("show")
 def show(case: str, as_script: bool, golden: Path | None) -> None:
     """Show one CASE: what it is about, its inputs and its certified values."""
     import numpy as np
@@ -123,7 +123,7 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 
 
 @click.command()
-@options_of("check")
+@with_options_of("check")
 def check(files: tuple[Path, ...], golden: Path | None) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
     from attnspec.base.files import GOLDEN_FOLDER

@@ -9,15 +9,15 @@ from attnspec.base.errors import UsageError
 from attnspec.cases import canonical_json, load_suite
 from attnspec.cases.reading import SMOKE
 from attnspec.cases.selecting import smoke_text
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import write_file
-from attnspec.commands.authoring import authoring
+from attnspec.commands.authoring import authoring_package
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 
 
 @click.command()
-@options_of("mistakes")
+@with_options_of("mistakes")
 def mistakes(
     operation: str | None,
     run: bool,
@@ -75,7 +75,7 @@ def _run(
     from attnspec.specification import clauses
     from attnspec_mistakes.kill_matrix import KEPT_IN, NOTICED
 
-    proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
+    proof = authoring_package("proof", wanted_by="attnspec mistakes --matrix")
     for option, path in (("--write-matrix", json_file), ("--html", html_file)):
         if path is not None and not path.parent.is_dir():
             raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
@@ -102,7 +102,7 @@ def _run(
 def _run_part(
     chosen: tuple[str, ...], cases: tuple[str, ...], golden: Path | None, processes: int | None, *, caching: bool
 ) -> int:
-    proof = authoring("proof", wanted_by="attnspec mistakes --matrix")
+    proof = authoring_package("proof", wanted_by="attnspec mistakes --matrix")
     suite = load_suite(golden, select=cases)
     only = proof.chosen_subjects(chosen, {case.operation for case in suite.cases.values()})
     if not only:
@@ -119,7 +119,7 @@ def _run_part(
 def _write_judged(folders: tuple[Path, ...], golden: Path | None, processes: int | None) -> int:
     from attnspec_mistakes.labelled_mistakes import JUDGED
 
-    proof = authoring("proof", wanted_by="attnspec mistakes --judged")
+    proof = authoring_package("proof", wanted_by="attnspec mistakes --judged")
     tried = proof.try_judged(proof.judged_files(folders), golden, processes)
     write_file(JUDGED, canonical_json(proof.judged_document(tried, golden)))
     unnoticed = sum(not any(entry.noticed.values()) for entry in tried)

@@ -6,11 +6,11 @@ import click
 
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 
 
 @click.command()
-@options_of("protocol")
+@with_options_of("protocol")
 def protocol(
     *,
     checked: str | None,

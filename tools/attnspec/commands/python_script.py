@@ -93,11 +93,11 @@ def _comparison(golden: Mapping[str, NDArray[Any]], case: Case) -> list[str]:
         "    error = np.abs(got - expected)[(got != expected) & (expected == expected)]",
         '    print(name, "differs by", error.max(initial=0.0))',
         *(["    got = np.where(np.isinf(got) & (expected != expected), expected, got)"] if has_nan else []),
-        f"    np.testing.assert_allclose(got, expected, rtol=1e-9, atol={_lost(case):.0e}, err_msg=name)",
+        f"    np.testing.assert_allclose(got, expected, rtol=1e-9, atol={_allowed_error(case):.0e}, err_msg=name)",
     ]
 
 
-def _lost(case: Case) -> float:
+def _allowed_error(case: Case) -> float:
     """Return the float64 error allowed for sums with the largest input: 4 units of it, and 1e-12 at least."""
     floats = [array[np.isfinite(array)] for array in case.inputs.values() if array.dtype.kind == "f"]
     largest = max((float(np.abs(array).max(initial=0)) for array in floats), default=0.0)

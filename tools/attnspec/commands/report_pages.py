@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from attnspec.base.errors import ReportError, UsageError
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import make_console, write_file
 
 _RUNS_SHOWN = 10
 
 
 @click.command()
-@options_of("report")
+@with_options_of("report")
 def report(
     files: tuple[Path, ...],
     html: Path | None,
@@ -83,9 +83,9 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
     from attnspec.grading import WRONG
     from attnspec.reports.html.page import harmless
-    from attnspec.reports.written_reports import rank
+    from attnspec.reports.written_reports import rank_reports
 
-    ranked = {entry.position: entry for entry in rank(documents, names)}
+    ranked = {entry.position: entry for entry in rank_reports(documents, names)}
     order = [*ranked, *(position for position in range(len(documents)) if position not in ranked)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("implementation")
@@ -114,9 +114,9 @@ def _print_ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str])
 
 def _print_changes(old: Path, new: Path) -> int:
     """Print changes, a paragraph a kind, the worse kinds first; return the exit status."""
-    from attnspec.reports.written_reports import compare, read_report
+    from attnspec.reports.written_reports import compare_reports, read_report
 
-    changes = compare(read_report(old), read_report(new))
+    changes = compare_reports(read_report(old), read_report(new))
     lines: list[str] = []
     if not changes.same_suite:
         lines.append("The two reports were made with different suites.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import RunOptions, options_of, run_options
+from attnspec.command_line.command_options import RunOptions, with_options_of, with_run_options
 from attnspec.command_line.running_target import run_target, write_reports
 from attnspec.command_line.terminal import make_console, printing_verdict
 from attnspec.contract.dtypes import ANY
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@run_options
-@options_of("validate")
+@with_run_options
+@with_options_of("validate")
 def validate(options: RunOptions, *, fail_fast: bool, failed: Path | None) -> int:
     """Validate TARGET against the golden cases.
 

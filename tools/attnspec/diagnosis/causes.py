@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from attnspec.diagnosis.choosing import is_finite
-from attnspec.diagnosis.ranking import Candidate, Observed, rank, tied
-from attnspec.diagnosis.suspects import alike_by_cases
+from attnspec.diagnosis.ranking import Candidate, Observed, rank_candidates, tied
+from attnspec.diagnosis.suspects import alike_suspects
 from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
 from attnspec.runner import Result
 from attnspec_mistakes import Mistake
@@ -61,7 +61,7 @@ class Explained:
     candidates: tuple[Candidate, ...]
 
 
-def explained(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> Explained:
+def explained_failures(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> Explained:
     """Return the causes of failures one by one, from results with wrong numbers and results with right ones."""
     observed = Observed()
     remaining: Sequence[Result] = failing[:_MOST_COUNTED]
@@ -69,7 +69,7 @@ def explained(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: S
     candidates: list[Candidate] = []
     while remaining and len(causes) < _MOST_CAUSES:
         clear = _untouched(remaining, causes, observed) or remaining
-        candidates = rank(_likely(mistakes, clear, passing), clear, passing, observed)
+        candidates = rank_candidates(_likely(mistakes, clear, passing), clear, passing, observed)
         anew = undeclared_convention(remaining, passing)
         cause = _cause(candidates, anew, remaining, observed)
         if cause is None:
@@ -94,7 +94,7 @@ def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Obs
 
 def _likely(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Mistake]:
     """Return mistakes that fail much the same cases, most alike first, then those of which this is not known."""
-    alike = [entry.mistake for entry in alike_by_cases(mistakes, failing, passing)[:_SCREENED]]
+    alike = [entry.mistake for entry in alike_suspects(mistakes, failing, passing)[:_SCREENED]]
     by_id = {mistake.id: mistake for mistake in mistakes}
     return [
         *(by_id[known] for known in alike if known is not None and was_tried(by_id[known])),
@@ -135,7 +135,7 @@ def _settled(
     known = list(causes)
     while True:
         freed = [result for cause in causes if cause not in known for result in cause.explained]
-        rest, against, elsewhere = _weighed(known, [*remaining, *freed], observed)
+        rest, against, elsewhere = _counterevidence(known, [*remaining, *freed], observed)
         refuted = [
             cause
             for cause in known
@@ -150,7 +150,7 @@ def _settled(
     return Explained(settled, tuple(rest), tuple(reversed(weighed.values())))
 
 
-def _weighed(
+def _counterevidence(
     causes: Sequence[Cause], remaining: Sequence[Result], observed: Observed
 ) -> tuple[list[Result], Mapping[str, int], Mapping[str, int]]:
     """Return the failures without a cause, and by mistake how many speak against it, or are wrong where it is right.

@@ -24,7 +24,7 @@ def one_for_each_case(results: Iterable[Result]) -> list[Result]:
     return list(widest.values())
 
 
-def telling(results: Sequence[Result]) -> Sequence[Result]:
+def finite_results(results: Sequence[Result]) -> Sequence[Result]:
     """Return the results without NaN and infinity among the inputs, or all of them when there are no others.
 
     NaN takes other ways through two programs that make the same mistake.
@@ -38,7 +38,7 @@ def is_finite(result: Result) -> bool:
     return result.case.profile not in result.run.family.nonfinite_profiles
 
 
-def spread(results: Iterable[Result], count: int) -> list[Result]:
+def spread_results(results: Iterable[Result], count: int) -> list[Result]:
     """Return `count` results, each profile in turn, small and finite cases first."""
     profiles: dict[str, list[Result]] = {}
     for result in results:

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from attnspec.contract.layout import clause_in, layout_name
-from attnspec.diagnosis.causes import Cause, Explained, explained
+from attnspec.diagnosis.causes import Cause, Explained, explained_failures
 from attnspec.diagnosis.facts import attended_sentences, failing_facts
 from attnspec.diagnosis.ranking import FEWEST_CASES, WORTH_TELLING, Candidate
 from attnspec.diagnosis.suspects import (
     SPOILING,
     Suspect,
-    alike_by_cases,
+    alike_suspects,
     broken_by_check,
     not_excluded,
-    suspects,
+    rank_suspects,
     suspects_by_law,
     suspects_by_output,
 )
@@ -140,14 +140,14 @@ def _diagnose_operation(
     by_check = broken_by_check(wrong)
     mistakes = not_excluded(mistakes, by_check)
     others = [result for result in wrong if result.verdict.check is None]
-    reported = [replace(_without_a_name(each, len(wrong)), clause=clause) for clause, each in by_check.items()]
+    reported = [replace(_bare_diagnosis(each, len(wrong)), clause=clause) for clause, each in by_check.items()]
     numbers: list[Diagnosis] = []
     if failing:
         comparable = [result for result in passing if result.got is not None and result.case.properties is None]
         numbers = _diagnose_numbers(failing, others, comparable, passing, mistakes)
     elif others:
         anew = undeclared_convention(others, passing)
-        suspected = suspects(alike_by_cases(mistakes, others, passing), mistakes, others, passing)
+        suspected = rank_suspects(alike_suspects(mistakes, others, passing), mistakes, others, passing)
         unknown = _unknown(others, len(others), failing_facts(others, passing), suspected)
         numbers = [replace(unknown, undeclared=None if anew is None else anew.undeclared)]
     if numbers and law is not None:
@@ -174,10 +174,10 @@ def _diagnose_numbers(
     `others` ended in an error; `comparable` have right numbers; `passing` are all that passed.
     """
     graded = [result for result in failing if result.case.properties is None]
-    found = explained(mistakes, graded, comparable)
+    found = explained_failures(mistakes, graded, comparable)
     rest = _rest(found, len(graded), comparable, passing, mistakes)
     if not found.causes or not found.causes[0].is_sure:
-        suspected = suspects(alike_by_cases(mistakes, [*failing, *others], passing), mistakes, failing, passing)
+        suspected = rank_suspects(alike_suspects(mistakes, [*failing, *others], passing), mistakes, failing, passing)
         suspected = suspects_by_output(suspected, failing)
         if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
             unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
@@ -200,7 +200,7 @@ def _rest(
     """Return the diagnosis of failures that no cause explains; None where there are none, or no cause at all."""
     if not found.causes or not found.rest:
         return None
-    suspected = suspects(alike_by_cases(mistakes, found.rest, passing), mistakes, found.rest, passing)
+    suspected = rank_suspects(alike_suspects(mistakes, found.rest, passing), mistakes, found.rest, passing)
     rest = _unknown(found.rest, of, failing_facts(found.rest, comparable), suspected)
     return replace(rest, candidates=_worth_telling(found.candidates))
 
@@ -231,8 +231,8 @@ def _of_cause(cause: Cause, of: int, comparable: Sequence[Result], mistakes: Seq
             Suspect(mistake.clause, 1.0, mistake.id, cases, cases, 0, is_reported=True) for mistake in declaring
         )
     if not suspected:
-        alike = alike_by_cases(mistakes, cause.explained, comparable)
-        suspected = suspects(alike, mistakes, cause.explained, comparable)
+        alike = alike_suspects(mistakes, cause.explained, comparable)
+        suspected = rank_suspects(alike, mistakes, cause.explained, comparable)
     facts = failing_facts(cause.explained, comparable)
     return [replace(_unknown(cause.explained, of, facts, suspected), undeclared=cause.undeclared)]
 
@@ -255,7 +255,7 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
     """Name the first of the mistakes that break one clause and that these results do not distinguish."""
     mistake = group[0].mistake
     return replace(
-        _without_a_name(cause.explained, of),
+        _bare_diagnosis(cause.explained, of),
         mistake=mistake.id,
         clause=mistake.clause,
         erratum=mistake.erratum,
@@ -272,7 +272,7 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
 
 def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspected: tuple[Suspect, ...]) -> Diagnosis:
     return replace(
-        _without_a_name(failing, of),
+        _bare_diagnosis(failing, of),
         facts=facts,
         attended=attended_sentences(failing),
         certainty=_certainty(suspected),
@@ -280,6 +280,6 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
     )
 
 
-def _without_a_name(results: Sequence[Result], of: int) -> Diagnosis:
+def _bare_diagnosis(results: Sequence[Result], of: int) -> Diagnosis:
     failures = tuple((result.case.id, result.dtype) for result in results)
     return Diagnosis(results[0].case.operation, UNKNOWN, len(results), of, failures)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from attnspec.cases import Case
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.diagnosis.evidence import outputs_of
-from attnspec.diagnosis.facts import attended_in_words
-from attnspec.runner import Run, not_graded
+from attnspec.diagnosis.evidence import mistake_outputs
+from attnspec.diagnosis.facts import attended_keys_in_words
+from attnspec.runner import Run, ungraded_run
 from attnspec_mistakes import Mistake
 
 _NOTICEABLE = 1e-3
@@ -38,22 +38,22 @@ def difference_made(mistake: Mistake, cases: Iterable[Case]) -> str | None:
         )
     )
     # Most mistakes show in float64; some do only where numbers overflow earlier.
-    found = (_reported(mistake, suited, dtype) for dtype in (None, *FLOAT_DTYPES[1:]))
+    found = (_difference_in_dtype(mistake, suited, dtype) for dtype in (None, *FLOAT_DTYPES[1:]))
     return next((said for said in found if said is not None), None)
 
 
-def _reported(mistake: Mistake, cases: Sequence[Case], requested: str | None) -> str | None:
+def _difference_in_dtype(mistake: Mistake, cases: Sequence[Case], requested: str | None) -> str | None:
     """Return the difference on a case in the `requested` dtype, or its widest; attended keys before numbers."""
     reported: str | None = None
     for tried, case in enumerate(cases):
         if reported is not None and tried >= _ENOUGH_TRIED:
             break
         dtype = requested or case.runs[0]
-        run = not_graded(case, dtype, "only computed")._replace(layout=mistake.layout)
-        got = outputs_of(mistake, run) if dtype in case.runs else None
+        run = ungraded_run(case, dtype, "only computed")._replace(layout=mistake.layout)
+        got = mistake_outputs(mistake, run) if dtype in case.runs else None
         if got is None:
             continue
-        keys = attended_in_words(run, got)
+        keys = attended_keys_in_words(run, got)
         if keys is not None:
             return keys
         reported = reported or _numbers(run, {name: array.astype(np.float64) for name, array in got.items()})

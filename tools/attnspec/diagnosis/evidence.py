@@ -215,7 +215,7 @@ class Evidence:
         """Return a mistake's outputs under the declared conventions, in float64; None if not computable."""
         if mistake.id not in self._computed:
             run = self.result.run
-            computed = outputs_of(mistake, run, before=int(self.result.same_bits is False))
+            computed = mistake_outputs(mistake, run, before=int(self.result.same_bits is False))
             if computed is not None:
                 computed = {name: array.astype(np.float64, copy=False) for name, array in computed.items()}
                 if run.bound is not None and run.conventions:
@@ -381,7 +381,7 @@ class Evidence:
         )
 
 
-def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDArray[Any]] | None:
+def mistake_outputs(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDArray[Any]] | None:
     """Return a mistake's outputs for a run, with its inputs in the case's memory layouts; None if not computable.
 
     `before` counts equal earlier calls, which matter where a layout hands arrays over anew each time.
@@ -390,7 +390,7 @@ def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDAr
     arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
     inputs = in_memory_orders(arrays, case.memory_order)
     if mistake.in_layout:
-        return _in_layout(mistake, run, inputs, before)
+        return _outputs_in_layout(mistake, run, inputs, before)
     try:
         with np.errstate(all="ignore"):
             returned = mistake.function(**inputs, **deepcopy(run_attributes(dtype, case.attributes)))
@@ -400,7 +400,7 @@ def outputs_of(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDAr
     return answer.values if isinstance(answer, Outputs) else None
 
 
-def _in_layout(
+def _outputs_in_layout(
     mistake: Mistake, run: Run, inputs: Mapping[str, NDArray[Any]], before: int
 ) -> Mapping[str, NDArray[Any]] | None:
     """Return the outputs that a mistake gives with the arguments of the run's layout, in the contract's shapes."""

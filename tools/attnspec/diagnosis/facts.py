@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.diagnosis.choosing import one_for_each_case, spread
+from attnspec.diagnosis.choosing import one_for_each_case, spread_results
 from attnspec.diagnosis.evidence import Evidence
 from attnspec.runner import Result, Run
 
@@ -28,14 +28,14 @@ _NEARLY = 5e-3
 def failing_facts(failing: Sequence[Result], passing: Sequence[Result]) -> tuple[str, ...]:
     """Return facts that value or shape failures of one operation share, a sentence each, the most telling first."""
     compared = [result for result in failing if result.got is not None]
-    evidence = [Evidence(result) for result in spread(one_for_each_case(compared), _EXAMINED)]
+    evidence = [Evidence(result) for result in spread_results(one_for_each_case(compared), _EXAMINED)]
     examined = {entry.result.case.id for entry in evidence}
     in_every_dtype = [Evidence(result) for result in compared if result.case.id in examined]
     said = [
         _first_step(failing),
-        _features(failing, passing),
-        _dtypes(failing, passing),
-        *_axes(evidence),
+        _features_sentence(failing, passing),
+        _dtypes_sentence(failing, passing),
+        *_axis_sentences(evidence),
         _kind_of_numbers(in_every_dtype) or _size_of_errors(evidence),
         _profiles(failing, passing),
     ]
@@ -56,7 +56,7 @@ def _first_step(failing: Sequence[Result]) -> str | None:
     return f"The first step that diverges is {step!r} in {count} of {len(stepped)} failures{agree}."
 
 
-def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
+def _features_sentence(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
     """Return a sentence on the one or two features that all failing cases have and the fewest passing ones."""
     wrong = {result.case.id: result.run for result in failing}
     right = {result.case.id: result.run for result in passing if result.case.id not in wrong}
@@ -86,7 +86,7 @@ def _features(failing: Sequence[Result], passing: Sequence[Result]) -> str | Non
     return f"{have} {' and '.join(phrases)}; {passed}."
 
 
-def _dtypes(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
+def _dtypes_sentence(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
     """Return a sentence on the affected dtypes, where others are not."""
     failed = {(result.case.id, result.dtype) for result in failing}
     wrong = {dtype for _, dtype in failed if dtype != ANY}
@@ -110,7 +110,7 @@ class _AxisSeen(NamedTuple):
     length: int
 
 
-def _axes(evidence: Sequence[Evidence]) -> list[str]:
+def _axis_sentences(evidence: Sequence[Evidence]) -> list[str]:
     """Return sentences on the batch entries, heads, queries or keys that are wrong, where not all are."""
     seen: dict[str, list[_AxisSeen]] = {}
     for entry in evidence:
@@ -205,8 +205,8 @@ def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
         [result for result in telling if result.run.family.is_probe(result.case) is wanted] for wanted in (True, False)
     )
     said: list[str] = []
-    for result in [*probes, *spread(others, _CASES_EXAMINED)]:
-        sentence = attended_in_words(result.run, result.got)
+    for result in [*probes, *spread_results(others, _CASES_EXAMINED)]:
+        sentence = attended_keys_in_words(result.run, result.got)
         if sentence:
             said.append(sentence)
         if len(said) == _CASES_REPORTED:
@@ -214,7 +214,7 @@ def attended_sentences(failing: Sequence[Result]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def attended_in_words(run: Run, got: Mapping[str, NDArray[Any]] | None) -> str | None:
+def attended_keys_in_words(run: Run, got: Mapping[str, NDArray[Any]] | None) -> str | None:
     """Return the keys that queries attended in one failing run and should have; None if results do not show it."""
     sets = None if got is None else run.family.key_sets(run.case, run.dtype, got)
     if sets is None:

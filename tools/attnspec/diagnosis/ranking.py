@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from attnspec.diagnosis.choosing import aimed_at, clause_shares, one_for_each_case, spread, telling
+from attnspec.diagnosis.choosing import aimed_at, clause_shares, finite_results, one_for_each_case, spread_results
 from attnspec.diagnosis.evidence import Evidence
 from attnspec.runner import Result
 from attnspec_mistakes import Mistake
@@ -68,7 +68,7 @@ class Candidate:
         )
 
 
-def rank(
+def rank_candidates(
     mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], observed: Observed
 ) -> list[Candidate]:
     """Return the mistakes of one operation that reproduce at least one failure, the likeliest first.
@@ -76,10 +76,10 @@ def rank(
     Order: mistakes that may be the cause, then by failures reproduced, by all outputs reproduced, by agreement with
     what passed, by closeness where that is telling, and by how many failing cases exercise the clause.
     """
-    failing_cases, passing_cases = (one_for_each_case(telling(results)) for results in (failing, passing))
-    examined = spread(failing_cases, _FAILING_EXAMINED)
+    failing_cases, passing_cases = (one_for_each_case(finite_results(results)) for results in (failing, passing))
+    examined = spread_results(failing_cases, _FAILING_EXAMINED)
     finalists = _screened(mistakes, observed.all(examined[:_SCREENED]))
-    known_to_pass = spread(passing_cases, _PASSING_EXAMINED)
+    known_to_pass = spread_results(passing_cases, _PASSING_EXAMINED)
     for mistake in finalists:
         known_to_pass += aimed_at(mistake, passing_cases, _AIMED_AT)
         examined += aimed_at(mistake, failing_cases, _AIMED_AT)
@@ -88,13 +88,13 @@ def rank(
     candidates = [_candidate(mistake, against, contrary) for mistake in finalists]
     return sorted(
         (candidate for candidate in candidates if candidate.reproduced),
-        key=lambda candidate: (*_standing(candidate), -shares.get(candidate.mistake.clause, 0.0)),
+        key=lambda candidate: (*_rank_key(candidate), -shares.get(candidate.mistake.clause, 0.0)),
     )
 
 
 def tied(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the first candidate and those that nothing distinguishes from it."""
-    return [candidate for candidate in candidates if _standing(candidate) == _standing(candidates[0])]
+    return [candidate for candidate in candidates if _rank_key(candidate) == _rank_key(candidates[0])]
 
 
 class Observed:
@@ -113,7 +113,7 @@ class Observed:
         return list(found.values())
 
 
-def _standing(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
+def _rank_key(candidate: Candidate) -> tuple[bool, int, int, int, int, float]:
     closeness = 0.0 if candidate.error < 0.1 else round(candidate.error, 1)
     return (
         not candidate.stands,

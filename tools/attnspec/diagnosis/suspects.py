@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.layout import operation_in
-from attnspec.diagnosis.choosing import one_for_each_case, spread, telling
+from attnspec.diagnosis.choosing import finite_results, one_for_each_case, spread_results
 from attnspec.diagnosis.evidence import Evidence
 from attnspec.runner import Result
 from attnspec.runner.result import Law
@@ -88,16 +88,16 @@ class Suspect:
     is_reported: bool = False
 
 
-def suspects(
+def rank_suspects(
     alike: Sequence[Suspect], mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]
 ) -> tuple[Suspect, ...]:
-    """Return the clauses that failures of one operation point at, likeliest first; `alike` is from `alike_by_cases`."""
+    """Return the clauses that failures of one operation point at, likeliest first; `alike` is from `alike_suspects`."""
     seen = {result.case.id for result in (*failing, *passing)}
     fewest = min(_FEWEST, len(tried_cases(failing[0].case.operation)) or _FEWEST)
     most = _MOST_REPORTED if len(seen) >= fewest else 0
     by_id = {mistake.id: mistake for mistake in mistakes}
-    graded = [result for result in one_for_each_case(telling(failing)) if result.got is not None]
-    examined = [Evidence(result) for result in spread(graded, _EXAMINED)]
+    graded = [result for result in one_for_each_case(finite_results(failing)) if result.got is not None]
+    examined = [Evidence(result) for result in spread_results(graded, _EXAMINED)]
     of_clause: dict[str, list[Suspect]] = {}
     for entry in alike[:_COMPARED]:
         assert entry.mistake is not None
@@ -133,19 +133,19 @@ def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Ma
     runs = sum(map(len, wrong.values()))
     found: dict[str, float] = {}
     for implementation in judged_implementations(operation):
-        here, there = (len(_listed(implementation.cases, of)) for of in (wrong, right))
+        here, there = (len(_runs_of_cases(implementation.cases, of)) for of in (wrong, right))
         if not here:
             continue
         cosine = here / math.sqrt((here + there) * runs)
         for clause in implementation.clauses:
             found[clause] = max(cosine, found.get(clause, 0.0))
     judged = frozenset[str]().union(*(implementation.cases for implementation in judged_implementations(operation)))
-    listing = _listing([*failing, *passing])
+    listing = _cases_by_clause([*failing, *passing])
     most = max(found.values(), default=0.0)
     return {**{clause: most for clause, cases in listing.items() if not cases & judged}, **found}
 
 
-def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Suspect]:
+def alike_suspects(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> list[Suspect]:
     """Return the mistakes of one operation that share a failure with the results, the most alike first.
 
     Alike is the cosine of the two sets of failures: Ochiai's coefficient of fault localisation (Abreu, Zoeteweij, van
@@ -157,13 +157,13 @@ def alike_by_cases(mistakes: Sequence[Mistake], failing: Sequence[Result], passi
     wrong = _by_dtype(known or failing)
     right = _by_dtype([result for result in passing if result.case.id in tried or not known])
     runs, cases = sum(map(len, wrong.values())), len(set[str]().union(*wrong.values()))
-    listing: Mapping[str, Set[str]] = {} if known else _listing([*failing, *passing])
+    listing: Mapping[str, Set[str]] = {} if known else _cases_by_clause([*failing, *passing])
     found: list[Suspect] = []
     for mistake in mistakes:
         if known:
             here, there = (_noticed(mistake, of) for of in (wrong, right))
         else:
-            here, there = (_listed(listing.get(mistake.clause, _NONE), of) for of in (wrong, right))
+            here, there = (_runs_of_cases(listing.get(mistake.clause, _NONE), of) for of in (wrong, right))
         if here:
             cosine = len(here) / math.sqrt((len(here) + len(there)) * runs)
             both, other = ({case for case, _ in of} for of in (here, there))
@@ -176,7 +176,7 @@ def _by_dtype(results: Sequence[Result]) -> Mapping[str, set[str]]:
     return _grouped((result.dtype, result.case.id) for result in results)
 
 
-def _listing(results: Sequence[Result]) -> Mapping[str, set[str]]:
+def _cases_by_clause(results: Sequence[Result]) -> Mapping[str, set[str]]:
     """Map each clause to the cases that list it."""
     return _grouped((clause, result.case.id) for result in results for clause in result.case.clauses)
 
@@ -188,7 +188,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, set[str]]:
     return found
 
 
-def _listed(cases: Set[str], runs: Mapping[str, set[str]]) -> set[tuple[str, str]]:
+def _runs_of_cases(cases: Set[str], runs: Mapping[str, set[str]]) -> set[tuple[str, str]]:
     """Return the runs (case, dtype) of some cases."""
     return {(case, dtype) for dtype, of_dtype in runs.items() for case in of_dtype & cases}
 
@@ -216,7 +216,7 @@ def _weighed(mistake: Mistake, examined: Sequence[Evidence]) -> float:
 def suspects_by_output(suspects: Sequence[Suspect], failing: Sequence[Result]) -> tuple[Suspect, ...]:
     """Return the suspected clauses, first that of an output which is not expected and is the only wrong one."""
     graded = [result for result in failing if result.verdict.check == "values" and result.case.properties is None]
-    examined = [Evidence(result) for result in spread(one_for_each_case(graded), _EXAMINED)]
+    examined = [Evidence(result) for result in spread_results(one_for_each_case(graded), _EXAMINED)]
     wrong = [{name for name, elements in entry.wrong.items() if elements.any()} for entry in examined]
     is_expected = any(names.intersection(entry.required) for entry, names in zip(examined, wrong, strict=True))
     if len(graded) < len(failing) or not wrong or is_expected:

@@ -15,7 +15,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
-from attnspec.diagnosis.choosing import spread, telling
+from attnspec.diagnosis.choosing import finite_results, spread_results
 from attnspec.families.lookup import needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
 from attnspec.runner import Result
@@ -83,7 +83,7 @@ def undeclared_convention(failing: Sequence[Result], passing: Sequence[Result]) 
     by_dtype: dict[str, list[Result]] = {}
     for result in failing:
         by_dtype.setdefault(result.dtype, []).append(result)
-    chosen = {dtype: spread(telling(of_dtype), _MOST_OF_A_DTYPE) for dtype, of_dtype in by_dtype.items()}
+    chosen = {dtype: spread_results(finite_results(of_dtype), _MOST_OF_A_DTYPE) for dtype, of_dtype in by_dtype.items()}
     found = [
         turned
         for name, choice in _choices(failing[0])
@@ -113,7 +113,7 @@ def _dtypes_concerned(
     """
     if name not in conventions_settling(Settles.INNER_PRECISION):
         return by_dtype
-    wrong, right = (Counter(result.dtype for result in telling(results)) for results in (failing, passing))
+    wrong, right = (Counter(result.dtype for result in finite_results(results)) for results in (failing, passing))
     return {dtype: chosen for dtype, chosen in by_dtype.items() if wrong[dtype] >= right[dtype]}
 
 
@@ -205,7 +205,7 @@ def could_be_declared(results: Sequence[Result]) -> Declarations | None:
         return None
     # An offer that gives up more than it covers, or holds of some cases alone, is for failures without another account.
     for is_worth_it, is_for_all in ((True, True), (False, True), (False, False)):
-        while search.take(is_worth_it=is_worth_it, is_for_all=is_for_all):
+        while search.take_best_offer(is_worth_it=is_worth_it, is_for_all=is_for_all):
             pass
     fewer = of - len(search.wrong)
     if not search.taken or fewer < _WORTH_SAYING * of:
@@ -247,9 +247,9 @@ class _Search:
         of_some = [name for name, convention in CONVENTIONS.items() if convention.settles in _OF_SOME_CASES]
         concerned = {id(result) for name in of_some for result in _concerned(name, self.wrong)}
         left = [result for result in self.wrong if id(result) not in covered | concerned]
-        return len(self.wrong) - (0 if self._conventions(left[:_TRIED_FIRST]) else len(left))
+        return len(self.wrong) - (0 if self._convention_offers(left[:_TRIED_FIRST]) else len(left))
 
-    def take(self, *, is_worth_it: bool, is_for_all: bool) -> bool:
+    def take_best_offer(self, *, is_worth_it: bool, is_for_all: bool) -> bool:
         """Take the best offer, if there is one that covers failures left.
 
         `is_worth_it`: only one that covers more than it gives up; `is_for_all`: none for one dtype or capability alone.
@@ -257,7 +257,7 @@ class _Search:
         left = {id(result) for result in self.wrong}
         # Grading anew under conventions costs most of the time, and stays the same until something is taken.
         if self._offers is None:
-            self._offers = [*self._conventions(self.wrong), *self._capabilities]
+            self._offers = [*self._convention_offers(self.wrong), *self._capabilities]
         gains = [(len(offer.covers & left), offer) for offer in self._offers]
         standing = [
             (gain - offer.gives_up, offer)
@@ -287,7 +287,7 @@ class _Search:
         elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
         return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
 
-    def _conventions(self, wrong: Sequence[Result]) -> list[_Offer]:
+    def _convention_offers(self, wrong: Sequence[Result]) -> list[_Offer]:
         """Return choices of conventions under which failures would be none, and passes would still pass."""
         taken = {offer.word.partition("@")[0] for offer in self.taken}
         return [
@@ -295,10 +295,10 @@ class _Search:
             for name, convention in CONVENTIONS.items()
             if convention.settles in _TRIED and name not in taken
             for choice in convention.choices
-            if (offer := self._under(name, choice, _concerned(name, wrong))) is not None
+            if (offer := self._convention_offer(name, choice, _concerned(name, wrong))) is not None
         ]
 
-    def _under(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
+    def _convention_offer(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
         """Return a choice as an offer, for all cases or for some; None where it would turn no failure."""
         if CONVENTIONS[name].settles is Settles.LIFETIME:
             departs = choice != CONVENTIONS[name].choices[0]
@@ -311,7 +311,7 @@ class _Search:
             return is_right_under(anew(result), name)
 
         others = [result for result in wrong if result.run.conventions.get(name, choice) != choice]
-        looked_at = spread(others, _MOST_GRADED)
+        looked_at = spread_results(others, _MOST_GRADED)
         first, later = looked_at[:_TRIED_FIRST], looked_at[_TRIED_FIRST:]
         if not any(map(is_none, [*first, *later[-_TRIED_FIRST:]])):
             return None
@@ -321,7 +321,7 @@ class _Search:
             if is_right_under(now, name) and self._expects_something_else(name, result, now)
         ]
         passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
-        broken = [result for result in spread(passing, _MOST_GRADED) if not is_none(result)]
+        broken = [result for result in spread_results(passing, _MOST_GRADED) if not is_none(result)]
         for words, holds in self._qualified(others):
             for_these = frozenset(id(result) for result in turned if holds(result))
             if for_these and not any(map(holds, broken)):
@@ -366,14 +366,14 @@ def _concerned(name: str, results: Collection[Result]) -> list[Result]:
     """Return the results that a convention may turn."""
     settles = CONVENTIONS[name].settles
     if settles is Settles.RESULTS:
-        return [result for result in results if name in result.case.conventions or _rejects(result, name)]
+        return [result for result in results if name in result.case.conventions or _is_refused_under(result, name)]
     if settles is Settles.REFUSALS:
-        return [result for result in results if _rejects(result, name)]
+        return [result for result in results if _is_refused_under(result, name)]
     if settles is Settles.LIFETIME:
         return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
     return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
 
 
-def _rejects(result: Result, name: str) -> bool:
+def _is_refused_under(result: Result, name: str) -> bool:
     rejects = result.case.rejects
     return rejects is not None and rejects.convention is not None and rejects.convention[0] == name

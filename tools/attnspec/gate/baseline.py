@@ -39,7 +39,7 @@ def key_of(result: Result) -> Key:
     return result.case.id, result.dtype
 
 
-def said_of(result: Result) -> str:
+def result_message(result: Result) -> str:
     """Return the message of a result, as groups and baselines have it: harmless and on one line."""
     return plain_text(result.verdict.message or result.status)
 
@@ -121,7 +121,7 @@ def baseline_of(report: Report, entries: Iterable[Entry], groups: Sequence[Group
         conventions=dict(report.conventions),
         entries=tuple(sorted(entries, key=lambda entry: entry.key)),
         groups=tuple(groups),
-        graded=graded(report.results),
+        graded=count_graded(report.results),
         suite_version=report.suite_version,
         suite_digest=report.suite_digest,
         cases={result.case.id: result.case.revision for result in report.results},
@@ -129,7 +129,7 @@ def baseline_of(report: Report, entries: Iterable[Entry], groups: Sequence[Group
     )
 
 
-def graded(results: Iterable[Result]) -> int:
+def count_graded(results: Iterable[Result]) -> int:
     """Return how many results were graded, right or wrong."""
     return sum(result.status not in NOT_GRADED for result in results)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from attnspec.contract import declarations
 from attnspec.contract.dtypes import ANY
-from attnspec.gate.baseline import Baseline, Key, graded, key_of, name_of, said_of
-from attnspec.gate.finding import Finding, Weight, ending_of, failure
+from attnspec.gate.baseline import Baseline, Key, count_graded, key_of, name_of, result_message
+from attnspec.gate.finding import Finding, Weight, failure, result_ending
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted
 
@@ -42,9 +42,9 @@ class Comparison:
         """Yield the differences, in no order of importance."""
         yield from self._results()
         yield from self._unsupported()
-        yield from self._graded_now()
+        yield from self._newly_graded_findings()
         if self._is_whole:
-            yield from self._other_counts()
+            yield from self._count_findings()
         yield from self._entries_without_result()
         yield from self._capabilities()
         yield from self._conventions()
@@ -70,7 +70,7 @@ class Comparison:
         """Judge each result by its entry, or by having none."""
         for result in self.report.results:
             entry = self.baseline.by_key.get(key_of(result))
-            status, said = result.status, ending_of(result)
+            status, said = result.status, result_ending(result)
             if entry is not None and status == entry.status:
                 continue
             if entry is not None and status in RIGHT:
@@ -92,7 +92,7 @@ class Comparison:
                 yield failure("new failure", result, f"{status}: {said}")
 
     @cached_property
-    def _seen(self) -> list[Result]:
+    def _seen_results(self) -> list[Result]:
         """The offered results that the baseline knows as they are, and does not list one by one."""
         return [
             result
@@ -103,7 +103,7 @@ class Comparison:
         ]
 
     @property
-    def _gone(self) -> list[str]:
+    def _vanished_cases(self) -> list[str]:
         """The known cases that are no longer in the suite."""
         return [case_id for case_id in self.baseline.cases if case_id not in self.suite_ids]
 
@@ -115,7 +115,7 @@ class Comparison:
         was_run = all(
             case_id in dtypes
             and all((case_id, dtype) in run for dtype in dtypes[case_id] if dtype in self.baseline.ran_in)
-            for case_id in self.baseline.cases.keys() - self._gone
+            for case_id in self.baseline.cases.keys() - self._vanished_cases
         )
         offered, before = self.report.declaration, self.baseline
         return was_run and {*before.operations, *before.dtypes} <= {*offered.operations, *offered.dtypes}
@@ -123,13 +123,13 @@ class Comparison:
     def _unsupported(self) -> Generator[Finding]:
         """Find the results that are unsupported, and were not, or were for another reason than the baseline gives."""
         nameless: dict[str, list[Result]] = {}
-        for result in self._seen:
-            said = said_of(result)
+        for result in self._seen_results:
+            said = result_message(result)
             if result.status != "unsupported":
                 continue
             if not self.baseline.was_unsupported(key_of(result)):
                 yield failure("lost", result, f"is unsupported now, and was not before: {said}")
-            elif not any(group.names(result.case, result.dtype, said) for group in self.baseline.groups):
+            elif not any(group.covers(result.case, result.dtype, said) for group in self.baseline.groups):
                 nameless.setdefault(said, []).append(result)
         for said, results in nameless.items():
             sentence = (
@@ -137,12 +137,12 @@ class Comparison:
             )
             yield Finding("in no group", "fails", said, None, sentence)
 
-    def _graded_now(self) -> Generator[Finding]:
+    def _newly_graded_findings(self) -> Generator[Finding]:
         """Find results that were unsupported and are right now: by groups that claim otherwise, or else one by one."""
-        right = [result for result in self._seen if result.status in RIGHT and self._was_unsupported(result)]
+        right = [result for result in self._seen_results if result.status in RIGHT and self._was_unsupported(result)]
         claimed: set[Key] = set()
         for group in self.baseline.groups:
-            if group.is_claim and (of_group := _named(group, right)):
+            if group.is_claim and (of_group := _results_of_group(group, right)):
                 claimed |= {key_of(result) for result in of_group}
                 no_longer = f"{len(of_group)} of {group.count} are no longer unsupported"
                 sentence = f"{no_longer}, such as {_some(of_group)}; {_TAKE_IN}"
@@ -152,15 +152,15 @@ class Comparison:
                 sentence = f"was unsupported and {_ends(result)} now; {_TAKE_IN}"
                 yield Finding("graded now", self.better, *key_of(result), sentence)
 
-    def _other_counts(self) -> Generator[Finding]:
+    def _count_findings(self) -> Generator[Finding]:
         """Find the groups that cover more or fewer results than they say, where no other finding says why."""
-        gone = len(self._gone)
+        gone = len(self._vanished_cases)
         # Results of a case that was revised since may have joined a group or left it.
         revised = sum(
             result.case.id in self.baseline.cases and not self._is_known(result) for result in self.report.results
         )
         for group in self.baseline.groups:
-            now = len(_named(group, self._seen))
+            now = len(_results_of_group(group, self._seen_results))
             if now <= group.count <= now + revised:
                 continue
             sentence = f"covers {counted(now, 'result')}, not {group.count}"
@@ -222,7 +222,7 @@ class Comparison:
         known = [result for result in self.report.results if result.case.id in self.baseline.cases]
         # A result that was wrong when the baseline was written, and is right where nothing can be graded, is no loss.
         improved = sum(result.status == "ungraded" and key_of(result) in self.baseline.by_key for result in known)
-        now, before = graded(known) + improved, self.baseline.graded
+        now, before = count_graded(known) + improved, self.baseline.graded
         if now < before:
             sentence = (
                 f"{now} results were graded, but {before} when the baseline was written. Give the same --profile, "
@@ -242,18 +242,18 @@ class Comparison:
             counts = Counter(result.status for result in results)
             said = ", ".join(f"{status} ({count})" if len(counts) > 1 else status for status, count in counts.items())
             yield Finding("new cases", "notes", case_id, None, f"{revised}{said}")
-        for case_id in self._gone:
+        for case_id in self._vanished_cases:
             sentence = self.retired.get(case_id, "is no longer in the suite")
             yield Finding("retired", "notes", case_id, None, sentence)
 
 
-def _named(group: Group, results: Sequence[Result]) -> list[Result]:
+def _results_of_group(group: Group, results: Sequence[Result]) -> list[Result]:
     """Return the results of a group: by message, the unsupported ones; by a claim, any."""
     return [
         result
         for result in results
         if (group.is_claim or result.status == "unsupported")
-        and group.names(result.case, result.dtype, said_of(result))
+        and group.covers(result.case, result.dtype, result_message(result))
     ]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attnspec.base.plain_text import plain_text
-from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, graded, key_of
-from attnspec.gate.finding import HEADINGS, Finding, Outcome, ending_of, failure
+from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, count_graded, key_of
+from attnspec.gate.finding import HEADINGS, Finding, Outcome, failure, result_ending
 from attnspec.reports.report import Report, summarise
 from attnspec.reports.wording import not_run_sentence
 
@@ -37,20 +37,20 @@ def judge(
     reasons. `BaselineError` if the baseline is about another implementation.
     """
     if baseline is None:
-        found = [failure("new failure", result, f"{result.status}: {ending_of(result)}") for result in report.wrong]
+        found = [failure("new failure", result, f"{result.status}: {result_ending(result)}") for result in report.wrong]
     else:
         from attnspec.gate.comparison import Comparison
 
         check_same_implementation(report, baseline)
         better = "warns" if demands.lenient else "fails"
         found = [*Comparison(report, baseline, better, suite_ids, retired).findings()]
-    found += [*_of_the_whole(report, demands.minimum_accuracy), *_required(report, demands.require)]
+    found += [*_whole_run_findings(report, demands.minimum_accuracy), *_required(report, demands.require)]
     order = list(HEADINGS)
     entries: Mapping[Key, Entry] = baseline.by_key if baseline is not None else {}
     return Outcome(
         name=plain_text(report.declaration.name),
         passed=sum(result.status == "pass" for result in report.results),
-        graded=graded(report.results),
+        graded=count_graded(report.results),
         expected=sum(
             (entry := entries.get(key_of(result))) is not None and entry.status == result.status
             for result in report.wrong
@@ -60,7 +60,7 @@ def judge(
     )
 
 
-def _of_the_whole(report: Report, limit: float | None) -> Generator[Finding]:
+def _whole_run_findings(report: Report, limit: float | None) -> Generator[Finding]:
     """Find that nothing was graded, that results not reached may be wrong, or that errors are above `limit`."""
     if not any(result.is_wrong or result.establishes for result in report.results):
         sentence = f"None of {len(report.results)} results says anything about conformance."

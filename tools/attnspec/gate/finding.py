@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from attnspec.base.plain_text import plain_text
-from attnspec.reports.wording import ending
+from attnspec.reports.wording import ending_sentence
 
 if TYPE_CHECKING:
     from attnspec.gate.group import Group
@@ -41,9 +41,9 @@ def failure(kind: str, result: Result, sentence: str) -> Finding:
     return Finding(kind, "fails", result.case.id, result.dtype, sentence, result)
 
 
-def ending_of(result: Result) -> str:
+def result_ending(result: Result) -> str:
     """Return how a result ended, harmless, with the declared conventions under which it was graded."""
-    return plain_text(ending(result.verdict.message or result.status, result.verdict.under))
+    return plain_text(ending_sentence(result.verdict.message or result.status, result.verdict.under))
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Outcome:
     @property
     def is_open(self) -> bool:
         """Whether the gate lets the implementation through."""
-        return not self.of_weight("fails")
+        return not self.findings_of_weight("fails")
 
-    def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
+    def findings_of_weight(self, weight: Weight) -> tuple[Finding, ...]:
         """Return the findings of one weight."""
         return tuple(finding for finding in self.findings if finding.weight == weight)
 
@@ -71,6 +71,6 @@ class Outcome:
         """The wrong results that fail the gate."""
         return tuple(
             finding.result
-            for finding in self.of_weight("fails")
+            for finding in self.findings_of_weight("fails")
             if finding.result is not None and finding.result.is_wrong
         )

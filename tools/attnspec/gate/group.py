@@ -30,7 +30,7 @@ _LONGEST_TITLE = 200
 """Characters of a group that a sentence about it shows."""
 
 
-def said_reason(said: str) -> tuple[str, str] | None:
+def criterion_in(said: str) -> tuple[str, str] | None:
     """Return a criterion, and its value, that a message of the harness names; None where it names none."""
     if found := _BY_CONVENTION.fullmatch(said):
         return "convention", found[1] or found[2]
@@ -61,7 +61,7 @@ BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
 
 BY_WORDS: Mapping[str, Callable[[str, Case, str], bool]] = {
     # A case that is graded under another choice alone may have another message first.
-    "convention": lambda value, case, said: value == _of_refusal(case) or said_reason(said) == ("convention", value),
+    "convention": lambda value, case, said: value == _of_refusal(case) or criterion_in(said) == ("convention", value),
     "said": lambda value, _, said: _said_pattern(value).fullmatch(said) is not None,
 }
 """Criterion to the function by which its value names a message."""
@@ -91,7 +91,7 @@ class Group:
         """Its criteria, which distinguish it from other groups."""
         return frozenset(self.criteria.items())
 
-    def names(self, case: Case, dtype: str, said: str) -> bool:
+    def covers(self, case: Case, dtype: str, said: str) -> bool:
         """Return whether it names a case in a dtype that was not graded with the message `said`.
 
         That the result is unsupported is for the caller to see; a group never covers any other one.

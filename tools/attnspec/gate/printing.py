@@ -45,10 +45,10 @@ def headline(outcome: Outcome) -> str:
     """Return whether the gate is open, and why, in one line."""
     expected = f", {outcome.expected} not, as expected" if outcome.expected else ""
     if outcome.is_open:
-        warned = len(outcome.of_weight("warns"))
+        warned = len(outcome.findings_of_weight("warns"))
         warnings = f" {counted(warned, 'warning')}." if warned else ""
         return f"{outcome.name} passes the gate: {outcome.passed} of {outcome.graded} passed{expected}.{warnings}"
-    counts = Counter(finding.kind for finding in outcome.of_weight("fails"))
+    counts = Counter(finding.kind for finding in outcome.findings_of_weight("fails"))
     reasons = "; ".join(f"{kind}: {count}" for kind, count in counts.items())
     return f"{outcome.name} does not pass the gate ({reasons})."
 

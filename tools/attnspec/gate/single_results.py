@@ -29,7 +29,7 @@ class Known(NamedTuple):
     reason: str
 
 
-def known_of(baseline: Baseline, case: Case, dtype: str, said: str = "") -> Known | None:
+def known_expectation(baseline: Baseline, case: Case, dtype: str, said: str = "") -> Known | None:
     """Return a baseline's expectation of a case in a dtype or ``any``; None where the case is to pass.
 
     `said` is the message when it was not graded, if it was run already: some groups can be recognised by this alone.
@@ -43,7 +43,7 @@ def known_of(baseline: Baseline, case: Case, dtype: str, said: str = "") -> Know
     if not baseline.has_seen(case, dtype) or not baseline.was_unsupported((case.id, dtype)):
         return None
     words = plain_text(said)
-    named = (group for group in baseline.groups if group.names(case, dtype, words))
+    named = (group for group in baseline.groups if group.covers(case, dtype, words))
     return Known("unsupported", next((group.reason for group in named), ""))
 
 
@@ -67,7 +67,7 @@ class BesideBaseline:
 
     def reason_of(self, result: Result) -> str | None:
         """Return the baseline's written reason beside a result; None where there is none."""
-        known = known_of(self._baseline, result.case, result.dtype, result.verdict.message)
+        known = known_expectation(self._baseline, result.case, result.dtype, result.verdict.message)
         return None if known is None or known.reason == NOT_EXPLAINED else known.reason or None
 
     def contradicts(self, result: Result) -> Finding | None:
@@ -96,4 +96,4 @@ class BesideBaseline:
             diagnosis=(),
         )
         outcome = judge(report, self._baseline, Demands(), suite_ids=suite_ids, retired=retired)
-        return outcome.of_weight("fails")
+        return outcome.findings_of_weight("fails")

@@ -24,12 +24,12 @@ from attnspec.gate.baseline import (
     Key,
     baseline_of,
     check_same_implementation,
-    graded,
+    count_graded,
     key_of,
     name_of,
-    said_of,
+    result_message,
 )
-from attnspec.gate.group import Group, said_reason
+from attnspec.gate.group import Group, criterion_in
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted, not_run_sentence
 
@@ -47,7 +47,7 @@ _VARYING = re.compile(r"[^\s,;:()]*[0-9/][^\s,;:()]*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) -> Baseline | None:
+def updated_baseline(old: Baseline | None, report: Report, *, suite_ids: Container[str]) -> Baseline | None:
     """Return the baseline that a run meets exactly, with the reasons written into the old one; None for nothing graded.
 
     `suite_ids` has the ids of all cases, selected or not. `BaselineError` if the run ended early, or the old baseline
@@ -56,7 +56,7 @@ def updated(old: Baseline | None, report: Report, *, suite_ids: Container[str]) 
     left = not_run_sentence(report.not_run, len(report.results), report.ended_early)
     if left is not None:
         raise BaselineError(f"The run ended early, and a baseline is written from a whole run. {left}")
-    if not graded(report.results):
+    if not count_graded(report.results):
         return None
     if old is not None:
         check_same_implementation(report, old)
@@ -90,7 +90,7 @@ def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...
         group
         for group in _counted(old.groups, results)
         if group.count
-        and not (group.is_claim and any(group.names(result.case, result.dtype, "") for result in answered))
+        and not (group.is_claim and any(group.covers(result.case, result.dtype, "") for result in answered))
     ]
     still = {group.key for group in kept}
     gone = [group for group in old.groups if group.key not in still]
@@ -132,7 +132,7 @@ def _covered(group: Group, results: Iterable[Result]) -> list[Result]:
     return [
         result
         for result in results
-        if result.status == "unsupported" and group.names(result.case, result.dtype, said_of(result))
+        if result.status == "unsupported" and group.covers(result.case, result.dtype, result_message(result))
     ]
 
 
@@ -142,7 +142,7 @@ def _proposed_groups(results: Sequence[Result], kept: Iterable[Group]) -> tuple[
     open_results = [result for result in results if result.status == "unsupported" and key_of(result) not in named]
     answered = [result for result in results if result.status != "unsupported"]
     chosen: list[_Criteria] = []
-    for candidates in (_known_to_the_harness, _named_arguments, _arguments, _others):
+    for candidates in (_harness_criteria, _named_criteria, _argument_criteria, _other_criteria):
         open_results = _choose(open_results, candidates(open_results, answered), chosen)
     return _counted((Group(dict(criteria), 0, NOT_EXPLAINED) for criteria in chosen), results)
 
@@ -174,11 +174,11 @@ def _counted(groups: Iterable[Group], results: Sequence[Result]) -> tuple[Group,
     return tuple(replace(group, count=len(_covered(group, results))) for group in groups)
 
 
-def _known_to_the_harness(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+def _harness_criteria(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
     offered_dtypes = {result.dtype for result in answered}
 
     def candidates(result: Result) -> Iterator[_Criteria]:
-        reason = said_reason(said_of(result))
+        reason = criterion_in(result_message(result))
         if reason is not None:
             yield (reason,)
         if result.dtype not in offered_dtypes:
@@ -187,21 +187,21 @@ def _known_to_the_harness(_: Sequence[Result], answered: Sequence[Result]) -> Ca
     return candidates
 
 
-def _named_arguments(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+def _named_criteria(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
     """Yield the arguments that the message of a case without an answer names, for each case that states one of them."""
     reported = {
         (result.case.operation, word)
         for result in results
-        for word in _WORD.findall(said_of(result))
+        for word in _WORD.findall(result_message(result))
         if word in _stated(result)
     }
-    of_any = _arguments(results, answered)
+    of_any = _argument_criteria(results, answered)
     return lambda result: (
         criteria for criteria in of_any(result) if (result.case.operation, dict(criteria)["argument"]) in reported
     )
 
 
-def _arguments(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+def _argument_criteria(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
     """Yield the arguments that a case states and with which nothing is answered, by itself or of an operation."""
     taken = {(result.case.operation, argument) for result in answered for argument in _stated(result)}
     taken_anywhere = {argument for _, argument in taken}
@@ -217,17 +217,17 @@ def _arguments(_: Sequence[Result], answered: Sequence[Result]) -> Callable[[Res
     return candidates
 
 
-def _others(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
+def _other_criteria(results: Sequence[Result], answered: Sequence[Result]) -> Callable[[Result], Iterator[_Criteria]]:
     """Yield an operation in a dtype, a profile, a text, a glob, of which nothing is answered."""
     operations = {(result.case.operation, result.dtype) for result in answered}
     profiles = {result.case.profile for result in answered}
     globs = {glob for result in answered for glob in _globs(result.case.id)}
     texts: dict[str, set[str]] = defaultdict(set)
     for result in results:
-        texts[_VARYING.sub("*", said_of(result))].add(said_of(result))
+        texts[_VARYING.sub("*", result_message(result))].add(result_message(result))
 
     def candidates(result: Result) -> Iterator[_Criteria]:
-        case, dtype, said = result.case, result.dtype, said_of(result)
+        case, dtype, said = result.case, result.dtype, result_message(result)
         if (case.operation, dtype) not in operations:
             yield (("dtype", dtype), ("operation", case.operation))
         if case.profile not in profiles:

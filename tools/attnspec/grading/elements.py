@@ -194,7 +194,7 @@ _BLOCK = 2**18
 """Elements that are looked at together."""
 
 
-def thinned(
+def sampled_outputs(
     run: Run, expected: Values, got: Mapping[str, NDArray[Any]]
 ) -> tuple[dict[str, NDArray[Any]], Worst | None]:
     """Return the sampled elements of every output (N,), and one elsewhere that no right answer can hold.

@@ -30,7 +30,7 @@ class Bounded(NamedTuple):
     tolerance: NDArray[np.float64]
 
 
-def bounded(run: Run) -> Mapping[str, Bounded]:
+def bounded_outputs(run: Run) -> Mapping[str, Bounded]:
     """Return the values and tolerances of each output of a run; nothing for a run that expects no values.
 
     In half precision, the tolerances are those of the grade that a pass needs.
@@ -38,10 +38,10 @@ def bounded(run: Run) -> Mapping[str, Bounded]:
     if not isinstance(run.expected, Values):
         return {}
     with np.errstate(all="ignore"):
-        return {name: _bounded(run, run.expected, name) for name in run.expected.outputs}
+        return {name: _bounded_output(run, run.expected, name) for name in run.expected.outputs}
 
 
-def _bounded(run: Run, expected: Values, name: str) -> Bounded:
+def _bounded_output(run: Run, expected: Values, name: str) -> Bounded:
     assert run.bound is not None
     expected_output = expected.outputs[name].astype(np.float64)
     tolerance = np.zeros(expected_output.shape)
@@ -52,7 +52,7 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     if to_interval is not None:
         widest = np.maximum(expected_output - to_interval.lowest, to_interval.highest - expected_output)
         tolerance = np.where(to_interval.elements, np.fmin(widest, _LARGEST), tolerance)
-    anything = _also_right(run, name, expected_output)
+    anything = _also_right_elements(run, name, expected_output)
     if run.dtype not in (ANY, "float64"):
         # Infinity stands, too, for the numbers that the dtype of the run cannot hold.
         anything |= np.isfinite(expected_output) & may_be_infinite(expected_output, run.dtype, tolerance)
@@ -69,7 +69,7 @@ def _bounded(run: Run, expected: Values, name: str) -> Bounded:
     return Bounded(expected_output, tolerance)
 
 
-def _also_right(run: Run, name: str, expected: NDArray[Any]) -> NDArray[np.bool_]:
+def _also_right_elements(run: Run, name: str, expected: NDArray[Any]) -> NDArray[np.bool_]:
     """Return the elements for which the family also takes a NaN or an infinity that is not the expected value."""
     found = np.zeros(expected.shape, np.bool_)
     for special in _SPECIAL:

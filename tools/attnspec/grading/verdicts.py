@@ -20,7 +20,7 @@ from attnspec.contract.implementation import (
     Raised,
     TimedOut,
 )
-from attnspec.grading.elements import Compared, Worst, compare, thinned
+from attnspec.grading.elements import Compared, Worst, compare, sampled_outputs
 from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Run, Values
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
@@ -107,7 +107,7 @@ def with_overwritten(verdict: Verdict, answer: Outputs) -> Verdict:
 def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
     values, stray, changed = answer.values, None, answer.inputs_changed
     if expected.thinned:
-        values, stray = thinned(run, expected, values)
+        values, stray = sampled_outputs(run, expected, values)
     verdict = _grade_values(run, expected, values, changed, run.bound_index)
     if stray is not None and verdict.status in RIGHT:
         return _with_stray(verdict, stray)

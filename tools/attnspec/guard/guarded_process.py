@@ -86,7 +86,7 @@ def _do_and_leave(task: Callable[[], None], journal: Journal) -> NoReturn:
     try:
         task()
     except KeyboardInterrupt:
-        journal.ends("interrupted")
+        journal.keep_ending("interrupted")
     except BaseException as error:
         if os.getpid() == process:
             sys.excepthook(type(error), error, error.__traceback__)

@@ -55,7 +55,7 @@ class Requested(NamedTuple):
     occasion: Occasion
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """One result, as it stands in the journal."""
 
     verdict: Verdict
@@ -72,7 +72,7 @@ class Reported(NamedTuple):
 
     declaration: Declaration | None
     requested: Requested | None
-    results: Mapping[Key, Entry]
+    results: Mapping[Key, JournalEntry]
     ending: Ending | None
     problem: str
     got: Callable[[Key], Mapping[str, NDArray[Any]] | None]
@@ -125,20 +125,20 @@ class Journal:
         return next((record[1] for record in self._records() if record[0] == "declares"), None)
 
     @property
-    def conclusion(self) -> int | None:
+    def exit_status(self) -> int | None:
         """The exit status of a process that went on to print its verdict by itself."""
         (raised,) = _CONCLUSION.unpack_from(self._memory, _HEAD.size)
         return raised - 1 if raised else None
 
-    def concludes(self, status: int) -> None:
+    def keep_exit_status(self, status: int) -> None:
         """Write down the exit status, the last word of all."""
         _CONCLUSION.pack_into(self._memory, _HEAD.size, status + 1)
 
-    def declares(self, declaration: Declaration) -> None:
+    def keep_declaration(self, declaration: Declaration) -> None:
         """Write down the implementation's declaration, once it is loaded."""
         self._append(("declares", declaration))
 
-    def asks(self, run: Run, occasion: Occasion) -> None:
+    def keep_request(self, run: Run, occasion: Occasion) -> None:
         """Write down the request to the implementation."""
         text = f"{run.case.id} {run.dtype} {occasion}".encode()
         self._slot = 1 - self._slot
@@ -147,11 +147,11 @@ class Journal:
         # Last: a process that ends here still reports the request before.
         _QUESTION.pack_into(self._memory, _SLOTS - _QUESTION.size, 2 * len(text) + self._slot)
 
-    def known(self, run: Run) -> Result | None:
+    def known_result(self, run: Run) -> Result | None:
         """Return the result of a run that an earlier process settled: none, but in a journal that is kept in a file."""
         del run
 
-    def has(self, result: Result) -> None:
+    def keep_result(self, result: Result) -> None:
         """Write down a result."""
         key = (result.case.id, result.dtype)
         if self._seen.get(key) is result.verdict:  # a second pass that changed nothing
@@ -163,7 +163,7 @@ class Journal:
         verdict = result.verdict
         if len(verdict.message) > _LONGEST_MESSAGE:
             verdict = verdict._replace(message=verdict.message[:_LONGEST_MESSAGE] + " …")
-        self._append_entry(key, Entry(verdict, result.seconds, result.same_bits))
+        self._append_entry(key, JournalEntry(verdict, result.seconds, result.same_bits))
         operation = result.case.operation
         passed = self._passed.setdefault(operation, {})
         passed.pop(key, None)
@@ -175,7 +175,7 @@ class Journal:
         if operation in self._wrong:
             self._keep_passes(operation, _PASSES_AT_ONCE)
 
-    def ends(self, ending: Ending, problem: str = "") -> None:
+    def keep_ending(self, ending: Ending, problem: str = "") -> None:
         """Write down how the run ended, and what is known only at its end.
 
         That is whether second passes gave the same bits, and the outputs of all passes where something was wrong.
@@ -185,7 +185,7 @@ class Journal:
             self._keep_passes(operation, len(self._seen))
         self._append(("ends", ending, problem[:_LONGEST_MESSAGE]))
 
-    def finds(self, law: Law, calls: int) -> None:
+    def keep_law(self, law: Law, calls: int) -> None:
         """Write down a law that was measured, and how many calls there were until then."""
         self._append(("law", (*vars(law).values(),), calls))
 
@@ -204,8 +204,8 @@ class Journal:
             self._append(("outputs", result.case.id, result.dtype))
             self._write(outputs, holds_outputs=True)
 
-    def _append_entry(self, key: Key, entry: Entry) -> None:
-        self._append(("has", *key, _plain(entry.verdict), entry.seconds, entry.same_bits))
+    def _append_entry(self, key: Key, entry: JournalEntry) -> None:
+        self._append(("has", *key, _verdict_as_tuple(entry.verdict), entry.seconds, entry.same_bits))
 
     def _find_end(self) -> None:
         """Go on writing where another process stopped."""
@@ -252,7 +252,7 @@ class Journal:
     def read(self) -> Reported:
         """Return what the journal holds."""
         declaration: Declaration | None = None
-        results: dict[Key, Entry] = {}
+        results: dict[Key, JournalEntry] = {}
         ending: Ending | None = None
         problem = ""
         outputs: dict[Key, slice] = {}
@@ -261,11 +261,11 @@ class Journal:
         laws: list[tuple[Any, ...]] = []
         calls = 0
         key = ("", "")
-        verdict, right = _reading()
+        verdict, right = _verdict_reader()
         for record in self._records():
             match record:
                 case ("has", case, dtype, plain, seconds, same_bits):
-                    results[case, dtype] = Entry(verdict(plain), seconds, same_bits)
+                    results[case, dtype] = JournalEntry(verdict(plain), seconds, same_bits)
                     (settled.discard if results[case, dtype].verdict.status in right else settled.add)((case, dtype))
                     outputs.pop((case, dtype), None)
                 case ("again", case, dtype, same_bits):
@@ -304,15 +304,15 @@ def _measured(laws: Sequence[tuple[Any, ...]], calls: int) -> Measured:
     return Measured(tuple(Law(*fields) for fields in laws), calls)
 
 
-def _plain(verdict: Verdict) -> tuple[Any, ...]:
+def _verdict_as_tuple(verdict: Verdict) -> tuple[Any, ...]:
     """Return a verdict as a tuple of tuples, which is written and read in a tenth of the time."""
     if verdict.worst is None:
         return (None, *verdict)
     return ((*vars(verdict.worst).values(),), *verdict._replace(worst=None))
 
 
-def _reading() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[str]]:
-    """Return a reader of verdicts written by `_plain`, and the statuses that a second call may still change."""
+def _verdict_reader() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[str]]:
+    """Return a reader of verdicts written by `_verdict_as_tuple`, and the statuses that a second call may change."""
     from attnspec.grading import RIGHT, Verdict, Worst
 
     def verdict(plain: tuple[Any, ...]) -> Verdict:

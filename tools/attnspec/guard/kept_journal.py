@@ -42,11 +42,11 @@ class KeptJournal(Journal):
         super().__init__(memory)
         self._reported: Reported | None = None
 
-    def begins(self, about: Mapping[str, str]) -> None:
+    def keep_subject(self, about: Mapping[str, str]) -> None:
         """Write down what the results are about, by name."""
         self._append(("about", dict(about)))
 
-    def goes_on(self, reported: Reported) -> None:
+    def continue_from(self, reported: Reported) -> None:
         """Write on behind the records of an earlier run."""
         self._reported = reported
         self._find_end()
@@ -54,16 +54,16 @@ class KeptJournal(Journal):
         self._seen = {key: entry.verdict for key, entry in reported.results.items()}
         self._append(("goes on",))
 
-    def declares(self, declaration: Declaration) -> None:
+    def keep_declaration(self, declaration: Declaration) -> None:
         """Write down the implementation's declaration; UsageError if it was another when the file was written."""
         if self._reported is not None and self._reported.declaration not in (None, declaration):
             raise UsageError(
                 f"{declaration.name} declares something else than when the file of --resume was written. "
                 "Name another file."
             )
-        super().declares(declaration)
+        super().keep_declaration(declaration)
 
-    def known(self, run: Run) -> Result | None:
+    def known_result(self, run: Run) -> Result | None:
         """Return the result of a run that an earlier one finished, in both passes."""
         key = (run.case.id, run.dtype)
         if self._reported is None or key not in self._reported.settled:
@@ -71,16 +71,16 @@ class KeptJournal(Journal):
         entry = self._reported.results[key]
         return Result(run, entry.verdict, entry.seconds, self._reported.got(key), entry.same_bits)
 
-    def has(self, result: Result) -> None:
+    def keep_result(self, result: Result) -> None:
         """Write down a result, the outputs with it, and, in the second pass, that it is settled."""
         key = (result.case.id, result.dtype)
         if self._seen.get(key) is not result.verdict:
-            super().has(result)
+            super().keep_result(result)
             self._keep_passes(result.case.operation, len(self._seen))
         elif self._reported is None or key not in self._reported.settled:
             self._append(("again", *key, result.same_bits))
 
-    def adds(self, reported: Reported, keys: set[Key]) -> None:
+    def add_results(self, reported: Reported, keys: set[Key]) -> None:
         """Write down some results in the name of a process that has ended."""
         self._find_end()
         for key in keys:
@@ -110,7 +110,7 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
         raise UsageError(f"--resume {path}: the file cannot be opened ({error.strerror}).") from None
     if is_new:
         journal.signs()
-        journal.begins(about)
+        journal.keep_subject(about)
         return journal
     try:
         reported = journal.read()
@@ -125,7 +125,7 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
                 f"{now or 'not said'}. "
                 "Name another file, or repeat the command that wrote it."
             )
-    journal.goes_on(reported)
+    journal.continue_from(reported)
     return journal
 
 

@@ -9,14 +9,14 @@ from attnspec.cases import Suite
 from attnspec.contract.layout import clauses_in
 from attnspec.grading import WRONG, NotGraded, Verdict
 from attnspec.guard.ending import how_it_ended
-from attnspec.guard.journal import Ending, Entry, Reported, Requested
-from attnspec.runner import OCCASIONS, Key, Resolved, Result, beside_counterparts, not_graded, planned_runs
+from attnspec.guard.journal import Ending, JournalEntry, Reported, Requested
+from attnspec.runner import OCCASIONS, Key, Resolved, Result, beside_counterparts, planned_runs, ungraded_run
 from attnspec.targets import Declaration
 
 _NOT_EXPLAINED = "nothing in this run had to be explained"
 
 
-def results_of(
+def recovered_results(
     reported: Reported,
     suite: Suite,
     declaration: Declaration,
@@ -37,7 +37,7 @@ def results_of(
             runs = planned_runs(case, dtypes, declaration, resolved)
         else:
             named = case._replace(clauses=clauses_in(case.clauses, declaration.requested_in))
-            runs = [not_graded(named, dtype, _NOT_EXPLAINED) for dtype in case.runs if (case.id, dtype) in entries]
+            runs = [ungraded_run(named, dtype, _NOT_EXPLAINED) for dtype in case.runs if (case.id, dtype) in entries]
         for run in runs:
             entry = entries.get((case.id, run.dtype))
             if entry is not None:
@@ -50,7 +50,7 @@ def results_of(
     return beside_counterparts(results, suite)
 
 
-def with_crash(reported: Reported, code: int) -> Reported:
+def journal_with_crash(reported: Reported, code: int) -> Reported:
     """Return the journal of a process that ended by accident with its last request as a crash; any other as it is.
 
     `code` is the exit status, or the negated signal.
@@ -61,13 +61,13 @@ def with_crash(reported: Reported, code: int) -> Reported:
     return reported._replace(results={**reported.results, key: _crash(reported.requested, reported.results, code)})
 
 
-def _crash(requested: Requested, entries: Mapping[Key, Entry], ended: int) -> Entry:
+def _crash(requested: Requested, entries: Mapping[Key, JournalEntry], ended: int) -> JournalEntry:
     before = entries.get((requested.case, requested.dtype))
     message = f"{OCCASIONS[requested.occasion]}it {how_it_ended(ended)}"
-    return Entry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
+    return JournalEntry(Verdict("crash", message=message), before.seconds if before else 0.0, None)
 
 
-def as_one(parts: Sequence[Reported]) -> Reported:
+def merged_journals(parts: Sequence[Reported]) -> Reported:
     """Return the journals of several processes as one.
 
     The run has ended as one of them did: refused, then interrupted, then by accident, then given up, before finished.
@@ -76,7 +76,7 @@ def as_one(parts: Sequence[Reported]) -> Reported:
         return parts[0]
     order: tuple[Ending | None, ...] = ("refused", "interrupted", None, "given up", "finished")
     last = min(parts, key=lambda reported: order.index(reported.ending))
-    results: dict[Key, Entry] = {}
+    results: dict[Key, JournalEntry] = {}
     for reported in parts:
         results |= reported.results
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from attnspec.base.errors import AttnspecError
 from attnspec.contract.implementation import Wrapped
 from attnspec.guard.ending import ending_by_exception
-from attnspec.process.opening import GaveUpError, given_up, open_target
+from attnspec.process.opening import GaveUpError, giving_up, open_target
 from attnspec.runner import Result, Share
-from attnspec.validation import measured_of, run_offered
+from attnspec.validation import measure_failures, run_offered
 
 if TYPE_CHECKING:
     from attnspec.cases import Suite
@@ -49,12 +49,12 @@ class Task:
     settled: tuple[Result, ...] | None = None
 
 
-def opened(task: Task) -> Implementation:
+def opened_target(task: Task) -> Implementation:
     """Open the target of a task, in its layout, to be called by this process alone and as long as it answers in time.
 
     Raises AttnspecError if it cannot be loaded or started.
     """
-    guard = (partial(in_one_process, process=os.getpid()), partial(given_up, timeouts=task.give_up_after))
+    guard = (partial(in_one_process, process=os.getpid()), partial(giving_up, timeouts=task.give_up_after))
     return open_target(task.target, outermost=guard)
 
 
@@ -62,11 +62,11 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
     """Run the target over the cases, and write everything down in the journal as it comes."""
     process = os.getpid()
     try:
-        implementation = opened(task)
+        implementation = opened_target(task)
         # An imported target that signals itself is an accident; a program must be ended with this process.
         signals = nullcontext() if task.target.is_imported else ending_by_exception()
         with signals, closing(implementation):
-            journal.declares(implementation.declaration)
+            journal.keep_declaration(implementation.declaration)
             results = task.settled or run_offered(
                 suite,
                 implementation,
@@ -75,22 +75,22 @@ def perform(task: Task, suite: Suite, journal: Journal) -> None:
                 fail_fast=task.fail_fast,
                 follower=journal,
                 share=task.share,
-                known=journal.known,
+                known=journal.known_result,
             )
-            journal.ends("finished")
+            journal.keep_ending("finished")
             with suppress(GaveUpError, KeyboardInterrupt):
-                measure(task, implementation, results, (journal,))
+                measure_laws(task, implementation, results, (journal,))
     except GaveUpError:
-        journal.ends("given up")
+        journal.keep_ending("given up")
     except AttnspecError as error:
         _leave_if_copied(process)
-        journal.ends("refused", str(error))
+        journal.keep_ending("refused", str(error))
     except KeyboardInterrupt:
         _leave_if_copied(process)
-        journal.ends("interrupted")
+        journal.keep_ending("interrupted")
 
 
-def measure(
+def measure_laws(
     task: Task, implementation: Implementation, results: tuple[Result, ...], journals: Sequence[Journal]
 ) -> Measured | None:
     """Measure what a failing implementation computes, and write each law into the journals; None where nothing failed.
@@ -103,7 +103,7 @@ def measure(
 
     def found(law: Law, calls: int) -> None:
         for journal in journals:
-            journal.finds(law, calls)
+            journal.keep_law(law, calls)
 
     is_ended_in_time = task.target.is_imported and bool(journals) and hasattr(signal, "setitimer")
     if is_ended_in_time:
@@ -111,7 +111,7 @@ def measure(
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, max(seconds, _LEAST_SECONDS))
     try:
-        return measured_of(implementation, results, found)
+        return measure_failures(implementation, results, found)
     finally:
         if is_ended_in_time:
             signal.setitimer(signal.ITIMER_REAL, 0)

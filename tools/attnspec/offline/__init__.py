@@ -4,7 +4,7 @@ Reading and writing tensors has a module for each format; the manifest lists the
 """
 
 from attnspec.offline.exporting import Exported, export
-from attnspec.offline.grading import answered, graded_answers
+from attnspec.offline.grading_answers import declaration_of_answers, graded_answers
 from attnspec.offline.manifest import MANIFEST, Manifest, read_manifest
 
-__all__ = ["MANIFEST", "Exported", "Manifest", "answered", "export", "graded_answers", "read_manifest"]
+__all__ = ["MANIFEST", "Exported", "Manifest", "declaration_of_answers", "export", "graded_answers", "read_manifest"]

@@ -14,11 +14,11 @@ from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, own_dtype
 from attnspec.grading import MustRefuse, NotGraded, Properties, Run
-from attnspec.grading.one_rule import Bounded, bounded
-from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, TensorFormat, file_of, manifest_text
+from attnspec.grading.one_rule import Bounded, bounded_outputs
+from attnspec.offline.manifest import MANIFEST, ExportedRun, LeftOut, Manifest, TensorFormat, file_stem, manifest_text
 from attnspec.offline.tensor_files import tensors_to_json, write_npz, write_safetensors
 from attnspec.process.tensors_on_the_wire import word_for
-from attnspec.runner import Resolved, arrays_of, planned_runs
+from attnspec.runner import Resolved, inputs_in_c_order, planned_runs
 from attnspec.targets import Declaration
 
 
@@ -52,11 +52,11 @@ def export(
             raise UsageError(f"{folder} is not empty: name a new folder, so that no answer to older cases stays in it.")
         for case in suite.cases.values():
             for run in planned_runs(case, requested, declaration, resolved):
-                reason = not_shown(run)
+                reason = why_not_exported(run)
                 if reason is not None:
                     left_out.append(LeftOut(case.id, case.revision, run.dtype, case.operation, reason))
                     continue
-                outputs = bounded(run)
+                outputs = bounded_outputs(run)
                 entry = _entry(run, outputs, tensors)
                 content = _content(run, entry, outputs, tensors)
                 path = folder / entry.file
@@ -74,7 +74,7 @@ def export(
     return Exported(manifest, size)
 
 
-def not_shown(run: Run) -> str | None:
+def why_not_exported(run: Run) -> str | None:
     """Return why no file shows a run, as the rest of a sentence; None for one with expected values."""
     match run.expected:
         case MustRefuse():
@@ -94,7 +94,7 @@ def _entry(run: Run, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> E
         revision=case.revision,
         dtype=run.dtype,
         operation=case.operation,
-        file=f"{file_of(case.id, run.dtype)}.{tensors}",
+        file=f"{file_stem(case.id, run.dtype)}.{tensors}",
         attributes={
             name: word_for(value) if isinstance(value, float) else value for name, value in run.attributes.items()
         },
@@ -106,7 +106,7 @@ def _entry(run: Run, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> E
 
 def _content(run: Run, entry: ExportedRun, outputs: Mapping[str, Bounded], tensors: TensorFormat) -> bytes:
     groups = {
-        "inputs": arrays_of(run),
+        "inputs": inputs_in_c_order(run),
         "expected": {name: output.expected for name, output in outputs.items()},
         "tolerance": {name: output.tolerance for name, output in outputs.items()},
     }

@@ -74,7 +74,7 @@ class Manifest:
     left_out: tuple[LeftOut, ...] = ()
 
 
-def file_of(case_id: str, dtype: str) -> str:
+def file_stem(case_id: str, dtype: str) -> str:
     """Return the name of the file of a case in a dtype, relative to the folder, without its suffix."""
     # Recipes of random cases have colons, which some systems have in no name.
     return f"{case_id.replace(':', '/')}.{dtype}"

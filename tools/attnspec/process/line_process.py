@@ -147,9 +147,9 @@ class LineProcess:
         except ValueError:
             return f"was ended by signal {-code}"
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Close its stdin."""
-        self._pipes.hang_up()
+        self._pipes.close_stdin()
 
     def hear_out(self, seconds: float) -> tuple[bytes, bool]:
         """Hear what it still says, until it ends or so many seconds are over.
@@ -170,7 +170,7 @@ class LineProcess:
     def stop(self, farewell: bytes, seconds: float) -> bytes:
         """Say farewell, close its stdin, give it some seconds to end, then kill it; return what it still said."""
         self.send(farewell)
-        self.hang_up()
+        self.close_stdin()
         heard, _ = self.hear_out(seconds)
         self.kill()
         return heard

@@ -1,6 +1,6 @@
 """Messages of the process protocol, each built and read here alone, for both ends; the spec is ``spec/protocol.md``.
 
-The harness uses :func:`start_request`, :func:`read_started`, :func:`run_request` and :func:`read_answer`, and refuses
+The harness uses :func:`start_message`, :func:`read_started`, :func:`run_message` and :func:`read_answer`, and refuses
 an answer with anything that the protocol does not have. The other half is for a Python implementation behind the
 protocol; it ignores what it does not know.
 """
@@ -162,7 +162,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circul
 # The harness's half
 
 
-def start_request() -> Message:
+def start_message() -> Message:
     """Offer the versions of the protocol."""
     return {"type": "start", "versions": list(VERSIONS)}
 
@@ -203,7 +203,7 @@ def read_started(message: Message, adapter: str) -> Started:
     return Started(declaration, encoding, () if read == [] else _names(read, "input_dtypes", QUANTIZED_DTYPES))
 
 
-def run_request(seq: int, request: Request, encoding: Encoding) -> Message:
+def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
     """Ask for one operation: exactly the arguments that the case states, never what is expected of it."""
     return {
         "type": "run",
@@ -342,7 +342,7 @@ def _sendable(value: object) -> object:
 # The other half, for a Python implementation behind the protocol
 
 
-def started(declaration: Declaration, encoding: Encoding) -> Message:
+def started_message(declaration: Declaration, encoding: Encoding) -> Message:
     """Answer ``start`` with what an implementation declares."""
     return {
         "type": "started",
@@ -364,7 +364,7 @@ def started(declaration: Declaration, encoding: Encoding) -> Message:
     }
 
 
-def start_refused(message: str) -> Message:
+def refused_message(message: str) -> Message:
     """Answer ``start`` with the reason why nothing can be run."""
     return {"type": "error", "message": message}
 

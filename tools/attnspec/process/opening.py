@@ -53,7 +53,7 @@ def behind_layers(
     """
     try:
         if target.without:
-            implementation = lacking(implementation, target.without)
+            implementation = without_capabilities(implementation, target.without)
         for layer in nearest:
             implementation = layer(implementation, target)
         layout = target.layout or implementation.declaration.layout
@@ -82,7 +82,7 @@ class Declaring(Wrapped):
         return self._declaration
 
 
-def lacking(implementation: Implementation, without: Sequence[str]) -> Implementation:
+def without_capabilities(implementation: Implementation, without: Sequence[str]) -> Implementation:
     """Declare the capabilities that the user says are lacking, beside those declared; UsageError if unknown."""
     check_capabilities(without, said_by="The command")
     declared = implementation.declaration
@@ -120,6 +120,6 @@ class Timeouts(Wrapped):
         return answer
 
 
-def given_up(implementation: Implementation, target: Target, timeouts: int | None) -> Implementation:
+def giving_up(implementation: Implementation, target: Target, timeouts: int | None) -> Implementation:
     """Give an implementation up after timeouts in a row; one that runs in this process cannot be timed."""
     return implementation if target.is_imported else Timeouts(implementation, timeouts or TIMEOUTS_IN_A_ROW)

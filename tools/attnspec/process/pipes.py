@@ -66,7 +66,7 @@ class PolledPipes:
         if self._hanging_up:
             self._streams[0].close()
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Close its stdin, once everything is written."""
         self._hanging_up = True
         if not self._outgoing:
@@ -152,7 +152,7 @@ class ThreadedPipes:
         """Write to its stdin."""
         self._outgoing.put(data)
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Close its stdin, once everything is written."""
         self._outgoing.put(None)
 

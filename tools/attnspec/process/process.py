@@ -34,8 +34,8 @@ from attnspec.process.messages import (
     read_answer,
     read_message,
     read_started,
-    run_request,
-    start_request,
+    run_message,
+    start_message,
     write_message,
 )
 from attnspec.process.pipes import PIECE
@@ -102,7 +102,7 @@ class ProcessImplementation:
             transcript=self._transcript,
         )
         try:
-            process.send(write_message(start_request()))
+            process.send(write_message(start_message()))
             line = process.receive(time.monotonic() + self._start_timeout)
             started = read_started(read_message(line), self._adapter)
             declarations.check_conventions(started.declaration.conventions, said_by=self._adapter)
@@ -171,7 +171,7 @@ class ProcessImplementation:
     def _ask(self, process: LineProcess, request: Request) -> Message:
         """Send a request, and return the message with its seq."""
         deadline = time.monotonic() + self._timeout
-        process.send(write_message(run_request(self._seq, request, self._started.encoding)))
+        process.send(write_message(run_message(self._seq, request, self._started.encoding)))
         while True:
             line = process.receive(deadline)
             message = read_message(line)

@@ -33,8 +33,8 @@ from attnspec.process.messages import (
     read_answer,
     read_message,
     read_started,
-    run_request,
-    start_request,
+    run_message,
+    start_message,
     write_message,
 )
 from attnspec.process.tensors_on_the_wire import WireError, as_object, quoted
@@ -114,7 +114,7 @@ class _Talk:
         """Start the program anew."""
         self.kill()
         self._process = launch(self._arguments, self._command)
-        offer = start_request() | {"versions": [*VERSIONS, _LATER_VERSION]} | _HINT
+        offer = start_message() | {"versions": [*VERSIONS, _LATER_VERSION]} | _HINT
         answer = self._said_to(offer, self._start_timeout)
         with _reported_as_faults():
             self.started = read_started(answer, self._command)
@@ -134,7 +134,7 @@ class _Talk:
         started = self.start() if self.started is None or self._process is None else self.started
         encoding = started.encoding
         self._seq += 1
-        message = run_request(self._seq, request, encoding) | more
+        message = run_message(self._seq, request, encoding) | more
         answer = self._said_to(_reversed(message) if in_reverse else message, self._timeout)
         with _reported_as_faults():
             check_seq(answer, message["seq"])
@@ -150,7 +150,7 @@ class _Talk:
         if says_so:
             self._process.send(write_message(STOP))
         else:
-            self._process.hang_up()
+            self._process.close_stdin()
         said, has_ended = self._process.hear_out(SECONDS_TO_STOP)
         self.kill()
         if said:
@@ -185,7 +185,7 @@ class _Talk:
     def _unflushed(self) -> str:
         """Report an answer that comes only once stdin is closed."""
         assert self._process is not None
-        self._process.hang_up()
+        self._process.close_stdin()
         said, _ = self._process.hear_out(SECONDS_TO_STOP)
         return ", but did when its stdin was closed: flush after every answer" if said else ""
 
@@ -257,7 +257,7 @@ def _not_finite(array: NDArray[Any]) -> NDArray[Any]:
     return np.resize(words, array.shape).astype(array.dtype) if is_float(array.dtype) else array
 
 
-def _ends(talk: _Talk, *, says_so: bool) -> None:
+def _check_ending(talk: _Talk, *, says_so: bool) -> None:
     if not talk.stop(says_so=says_so):
         when = "stop" if says_so else "the end of its stdin"
         raise _FaultError(f"it was still there {SECONDS_TO_STOP:g} second after {when}, and had to be killed")
@@ -284,8 +284,8 @@ _PROTOCOL_CHECKS: Mapping[str, Callable[[_Talk], object]] = {
     "reads tensors without elements": lambda talk: _with_inputs(talk, lambda array: np.atleast_1d(array)[:0]),
     "reads tensors without axes": lambda talk: _with_inputs(talk, lambda array: np.ones((), array.dtype)),
     "reads infinities and not-a-numbers": lambda talk: _with_inputs(talk, _not_finite),
-    "ends at stop": lambda talk: _ends(talk, says_so=True),
-    "ends at the end of its stdin": lambda talk: _ends(talk, says_so=False),
+    "ends at stop": lambda talk: _check_ending(talk, says_so=True),
+    "ends at the end of its stdin": lambda talk: _check_ending(talk, says_so=False),
     "starts again, and declares the same": _starts_again,
 }
 """Names of the checks, each for a program that passes, and the functions that try it."""

@@ -21,8 +21,8 @@ from attnspec.process.messages import (
     answer_message,
     read_message,
     read_run,
-    start_refused,
-    started,
+    refused_message,
+    started_message,
     write_message,
 )
 from attnspec.process.pipes import PIECE
@@ -48,10 +48,10 @@ def serve(implementation: Implementation, stdin: IO[bytes], stdout: IO[bytes], e
             _send(stdout, answer_message(message["seq"], answer, encoding))
 
 
-def refuse(problem: str, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+def serve_refusal(problem: str, stdin: IO[bytes], stdout: IO[bytes]) -> None:
     """Answer the start request with the reason why nothing can be run."""
     if stdin.readline():
-        _send(stdout, start_refused(problem))
+        _send(stdout, refused_message(problem))
 
 
 def _send(stdout: IO[bytes], message: Message) -> None:
@@ -61,8 +61,8 @@ def _send(stdout: IO[bytes], message: Message) -> None:
 
 def _start(implementation: Implementation, message: Message, encoding: Encoding) -> Message:
     if VERSIONS[0] not in message.get("versions", ()):
-        return start_refused(f"it speaks protocol {VERSIONS[0]}, which the harness did not offer")
-    return started(implementation.declaration, encoding)
+        return refused_message(f"it speaks protocol {VERSIONS[0]}, which the harness did not offer")
+    return started_message(implementation.declaration, encoding)
 
 
 def keep_the_protocol_apart() -> tuple[IO[bytes], IO[bytes]]:
@@ -158,7 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
             forbid(options.forbid)
             implementation = loaded(target_of(options.target, {name: getattr(options, name) for name in LOADING}))
         except AttnspecError as problem:
-            refuse(str(problem), stdin, stdout)
+            serve_refusal(str(problem), stdin, stdout)
             return 2
         try:
             serve(implementation, stdin, stdout)

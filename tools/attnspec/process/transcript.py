@@ -78,12 +78,12 @@ def read_transcript(path: Path) -> Iterator[Said]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                yield _said(path, number, line)
+                yield _read_line(path, number, line)
     except OSError as problem:
         raise UsageError(f"The transcript {str(path)!r} cannot be read: {problem.strerror}.") from None
 
 
-def _said(path: Path, number: int, line: bytes) -> Said:
+def _read_line(path: Path, number: int, line: bytes) -> Said:
     with suppress(ValueError, RecursionError, KeyError, TypeError):
         said = cast("dict[str, Any]", json.loads(line))
         speaker: Speaker = "harness" if said["from"] == "harness" else "program"

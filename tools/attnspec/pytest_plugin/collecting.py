@@ -136,9 +136,9 @@ class Collecting:
             return self._validating.beside_what_passed(self._wrong)
         if not self._from_workers:
             return []
-        from attnspec.pytest_plugin.validating import selected, stated_conventions, unpacked
+        from attnspec.pytest_plugin.validating import selected_suite, stated_conventions, unpacked
 
-        suite, conventions = selected(self._config.option), stated_conventions(self._config.option)
+        suite, conventions = selected_suite(self._config.option), stated_conventions(self._config.option)
         return [result for content in self._from_workers for result in unpacked(content, suite, conventions)]
 
     def _graded_nothing(self) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from attnspec.contract.implementation import Wrapped
 from attnspec.grading import Values
-from attnspec.runner import Result, Run, inputs_of
+from attnspec.runner import Result, Run, inputs_as_handed_over
 from attnspec.targets import Answer, Implementation, Outputs, Raised, Request
 from attnspec.targets.target import Target
 
@@ -74,7 +74,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
 
     def call(**changed: Any) -> Mapping[str, NDArray[Any]]:
         """Call the implementation with the case's own arguments, but for the given ones; return its outputs."""
-        arguments = {**inputs_of(run), **deepcopy(run.attributes), **changed}
+        arguments = {**inputs_as_handed_over(run), **deepcopy(run.attributes), **changed}
         inputs, attributes = (
             {name: value for name, value in arguments.items() if (name in run.operation.attributes) is is_attribute}
             for is_attribute in (False, True)
@@ -87,7 +87,7 @@ def stop_at(result: Result, implementation: Implementation, wrong: WrongResultEr
         return answer.values
 
     _stop_here(
-        inputs=inputs_of(run),
+        inputs=inputs_as_handed_over(run),
         attributes=deepcopy(run.attributes),
         expected=expected,
         got=got,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.plain_text import plain_text
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_lines, failure_of, points_at
+from attnspec.reports.entries import diagnosis_lines, failure_of, word_to_explain
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Explaining:
         self._diagnosed: dict[str, int] = {}
         self._named: set[str] = set()
 
-    def of(self, result: Result) -> list[str]:
+    def message_on(self, result: Result) -> list[str]:
         """Return a few sentences on a wrong (case, dtype), and the mistake that it looks like."""
         failure = failure_of([result_to_json(result, outputs=False)])
         clauses = failure.clauses
@@ -52,7 +52,7 @@ class Explaining:
         self._diagnosed[operation] = self._diagnosed.get(operation, 0) + 1
         if result.got is None or self._diagnosed[operation] > _DIAGNOSED:
             return []
-        (first, *_) = _diagnosed([*self._passed.get(operation, ()), result])
+        (first, *_) = _diagnosis_entries([*self._passed.get(operation, ()), result])
         return self._in_short(first)
 
     def _in_short(self, diagnosis: Mapping[str, Any]) -> list[str]:
@@ -71,14 +71,14 @@ class Explaining:
         return [f"{_HOW_SURE.get(diagnosis['certainty'], 'Perhaps it is')} {wanted}: {diagnosis['sentence']}"]
 
 
-def in_the_baseline(contradiction: Finding) -> str:
+def contradiction_sentence(contradiction: Finding) -> str:
     """Return why a result is not as its baseline expects."""
     return f"In the baseline, it {contradiction.sentence}"
 
 
 def summary_lines(results: Sequence[Result]) -> list[str]:
     """Return the facts common to the failures among some results, by operation, and how to read on."""
-    diagnoses = _diagnosed(results)
+    diagnoses = _diagnosis_entries(results)
     wrong = Counter(result.case.operation for result in results if result.is_wrong)
     lines: list[str] = []
     for operation, count in wrong.items():
@@ -89,14 +89,14 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
         sentences = [f"{number} of {count} {message}" for message, number in words.most_common(_MESSAGES_NAMED)]
         sentences += [line for entry in diagnoses if entry["operation"] == operation for line in diagnosis_lines(entry)]
         lines += [f"  {line}" for line in wrapped(sentences, indent=2)]
-    named = [*filter(None, map(points_at, diagnoses))]
+    named = [*filter(None, map(word_to_explain, diagnoses))]
     if named:
         more = f"`attnspec explain {named[0]}` says more; so it does for the id of any clause, case or erratum."
         lines += wrapped([more])
     return lines
 
 
-def _diagnosed(results: Sequence[Result]) -> list[dict[str, Any]]:
+def _diagnosis_entries(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Return diagnoses of the failures among some results, as entries of a report's ``diagnosis``."""
     from attnspec.diagnosis import diagnose
 

@@ -14,7 +14,7 @@ import pytest
 from attnspec.base.plain_text import LONGEST, plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.pytest_plugin.debugging import AT_HAND, AsExpectedError, WrongResultError
-from attnspec.pytest_plugin.explaining import in_the_baseline, wrapped
+from attnspec.pytest_plugin.explaining import contradiction_sentence, wrapped
 from attnspec.pytest_plugin.options import for_one_case
 from attnspec.targets.calling import Signature
 
@@ -76,10 +76,10 @@ class CaseInDtype(pytest.Item):
         if result is None or not (is_ours or result.is_wrong):
             return super().repr_failure(excinfo, style)
         if isinstance(error, AsExpectedError) or not result.is_wrong:
-            return in_words(excinfo, self.config, self._golden_file(), wrapped([str(error)]))
-        said = self._validating.explaining.of(result)
+            return failure_in_words(excinfo, self.config, self._golden_file(), wrapped([str(error)]))
+        said = self._validating.explaining.message_on(result)
         if self._contradiction is not None and self._contradiction.kind != "new failure":
-            said.append(in_the_baseline(self._contradiction))
+            said.append(contradiction_sentence(self._contradiction))
         lines = wrapped(said)
         if not self.config.option.usepdb:
             words = for_one_case(self.config.invocation_params.args)
@@ -87,8 +87,8 @@ class CaseInDtype(pytest.Item):
         elif is_ours:
             lines += ["", *wrapped([AT_HAND])]
         if is_ours:
-            return in_words(excinfo, self.config, self._golden_file(), lines)
-        return of_the_user(excinfo, self.config, lines)
+            return failure_in_words(excinfo, self.config, self._golden_file(), lines)
+        return user_failure(excinfo, self.config, lines)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the golden file and the name."""
@@ -115,7 +115,7 @@ class BaselineAsAWhole(pytest.Item):
         """Return a sentence for each contradiction."""
         if not isinstance(excinfo.value, WrongResultError):
             return super().repr_failure(excinfo, style)
-        return in_words(excinfo, self.config, self._baseline(), wrapped(str(excinfo.value).splitlines()))
+        return failure_in_words(excinfo, self.config, self._baseline(), wrapped(str(excinfo.value).splitlines()))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the baseline and the name."""
@@ -131,7 +131,7 @@ def _marker(name: str) -> pytest.MarkDecorator:
     return getattr(pytest.mark, name)
 
 
-def in_words(
+def failure_in_words(
     excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, path: Path, lines: Sequence[str]
 ) -> Any:
     """Return pytest's display of a failure whose traceback says nothing: `lines`, at the file `path`."""
@@ -144,7 +144,7 @@ def in_words(
     return shown
 
 
-def of_the_user(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, lines: Sequence[str]) -> Any:
+def user_failure(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config, lines: Sequence[str]) -> Any:
     """Return pytest's display of the user's own exception: the traceback from his first frame on, then `lines`."""
     style, is_full = config.option.tbstyle, config.option.fulltrace
     shown: Any = excinfo.getrepr(

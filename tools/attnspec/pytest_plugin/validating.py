@@ -26,12 +26,12 @@ from attnspec.pytest_plugin.debugging import (
     belongs_to_the_user,
     stop_at,
 )
-from attnspec.pytest_plugin.explaining import Explaining, in_the_baseline
+from attnspec.pytest_plugin.explaining import Explaining, contradiction_sentence
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.runner import Resolved, Result, offered_part, planned_runs, run_suite
 from attnspec.targets import Declaration, Implementation
 from attnspec.targets.target import Target, option_of, pairs, target_of
-from attnspec.validation import check_request
+from attnspec.validation import check_dtypes_and_conventions
 
 _PASSES_KEPT = 24
 
@@ -57,9 +57,9 @@ class Validating:
     def from_options(cls, options: Any) -> Self:
         """Load cases and implementation of the command line; `AttnspecError` if something cannot be loaded."""
         conventions = stated_conventions(options)
-        check_request(options.attnspec_dtype, conventions)
+        check_dtypes_and_conventions(options.attnspec_dtype, conventions)
         baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
-        suite = selected(options)
+        suite = selected_suite(options)
         seen = Seen()
         implementation = open_target(_target(options), nearest=(partial(Watched, seen=seen),))
         try:
@@ -97,7 +97,7 @@ class Validating:
         """Raise if the last result is wrong, as the baseline expects or not, or is not as the baseline expects."""
         if not result.is_wrong:
             if contradiction is not None:
-                raise WrongResultError(plain_text(in_the_baseline(contradiction)))
+                raise WrongResultError(plain_text(contradiction_sentence(contradiction)))
             return
         message = plain_text(result.verdict.message or result.status)
         if self.baseline is not None and contradiction is None:
@@ -131,7 +131,7 @@ def stated_conventions(options: Any) -> dict[str, str]:
     return pairs(options.attnspec_convention, f"{PREFIX}-convention")
 
 
-def selected(options: Any) -> Suite:
+def selected_suite(options: Any) -> Suite:
     """Return the cases that the command line selects; `AttnspecError` if they cannot be read, or there are none."""
     return load_suite(
         Path(options.attnspec_golden) if options.attnspec_golden else None,

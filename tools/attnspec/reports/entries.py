@@ -55,8 +55,8 @@ def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     would_pass = [] if undeclared is None else [wording.would_pass(undeclared)]
     if not diagnosis["sentence"]:
         partly = [_partly_explained(entry) for entry in diagnosis.get("candidates", ())[:_PARTIAL_EXPLANATIONS]]
-        return [*without_a_name(diagnosis), *measured, *would_pass, *partly, *facts, *attended]
-    share = wording.share(diagnosis["operation"], diagnosis["explains"], diagnosis["of"])
+        return [*unnamed_failures(diagnosis), *measured, *would_pass, *partly, *facts, *attended]
+    share = wording.explained_share(diagnosis["operation"], diagnosis["explains"], diagnosis["of"])
     how = f"(this mistake, {diagnosis['mistake']}, reproduces {share})"
     lines = [
         f"{wording.how_sure(diagnosis.get('certainty', 'it is'))}{diagnosis['sentence']} {how}",
@@ -83,7 +83,7 @@ def _partly_explained(candidate: Mapping[str, Any]) -> str:
     )
 
 
-def points_at(diagnosis: Mapping[str, Any]) -> str | None:
+def word_to_explain(diagnosis: Mapping[str, Any]) -> str | None:
     """Return the word for `attnspec explain`: the mistake, the clause, or the first suspected clause."""
     if diagnosis["clause"] is not None:
         return diagnosis["mistake"] if diagnosis["sentence"] else diagnosis["clause"]
@@ -95,10 +95,10 @@ def suspected_clauses(diagnosis: Mapping[str, Any]) -> list[str]:
     return [suspect["clause"] for suspect in diagnosis.get("suspects", ()) if suspect["is_told"]]
 
 
-def without_a_name(diagnosis: Mapping[str, Any]) -> list[str]:
+def unnamed_failures(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return sentences on failures that no known mistake explains: the clause of a check, or the suspects."""
     operation, explains = diagnosis["operation"], diagnosis["explains"]
-    share = wording.share(operation, explains, diagnosis["of"])
+    share = wording.explained_share(operation, explains, diagnosis["of"])
     if diagnosis["clause"] is not None:
         return [f"In {share}, what breaks is {wording.clause_in_words(diagnosis['clause'])}"]
     reported = suspected_clauses(diagnosis)
@@ -128,7 +128,7 @@ def suspicions(document: Mapping[str, Any], operation: str) -> list[str]:
     return [plain_text(wording.suspicion(clause, count)) for clause, count in suspected[:_SUSPICIONS]]
 
 
-def reproduction(document: Mapping[str, Any], case: str, dtype: str) -> str:
+def rerun_command(document: Mapping[str, Any], case: str, dtype: str) -> str:
     """Return the command that runs one (case, dtype) again."""
     command, options = command_words(document)
     of_dtype = [] if dtype == ANY else ["--dtype", dtype]
@@ -200,7 +200,7 @@ def failure_of(results: Sequence[Mapping[str, Any]]) -> Failure:
         status=first["status"],
         check=first["check"],
         message=message,
-        ending=wording.ending(message, first["under"]),
+        ending=wording.ending_sentence(message, first["under"]),
         step=step_sentence(first),
         worst=None if worst is None else _worst_element(worst),
         under=first["under"],
@@ -209,7 +209,7 @@ def failure_of(results: Sequence[Mapping[str, Any]]) -> Failure:
     )
 
 
-def reported(results: Sequence[Mapping[str, Any]]) -> Failures:
+def shown_failures(results: Sequence[Mapping[str, Any]]) -> Failures:
     """Divide a report's wrong ``results``, in their order, into those shown case by case and those shown together.
 
     Wrong numbers are shown case by case: they say more than any words.

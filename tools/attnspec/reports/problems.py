@@ -57,7 +57,7 @@ class Problem:
         return dict(Counter(broken).most_common())
 
     @cached_property
-    def telling(self) -> Result:
+    def clearest(self) -> Result:
         """The failure that shows it best: with numbers, in the widest dtype, of a case exercising the broken clause.
 
         Among these, one that everybody can look up, then one that is there to catch the mistake, then one that is about
@@ -124,7 +124,7 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
     entries: dict[tuple[Kind, object], dict[int, Diagnosis]] = {}
     for result in wrong:
         alike = explaining.get((result.case.id, result.dtype), ())
-        group = _group(result, alike)
+        group = _problem_key(result, alike)
         grouped.setdefault(group, []).append(result)
         entries.setdefault(group, {}).update((id(entry), entry) for entry in alike)
     problems = [
@@ -133,7 +133,7 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
     return tuple(sorted(problems, key=lambda problem: (problem.kind == "unexplained", -len(problem.results))))
 
 
-def _group(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:
+def _problem_key(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:
     """Return the kind of a failure's problem, and the value that all failures of that problem share."""
     entry = alike[0] if alike else None
     if entry is not None:

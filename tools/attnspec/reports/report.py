@@ -202,7 +202,7 @@ class Report:
         operations = ", ".join(self.declaration.operations) or "no operation"
         return "\n".join(
             (
-                f"Report: {wording.verdict(name, summary_to_json(self.summary), self.not_run)}",
+                f"Report: {wording.verdict_line(name, summary_to_json(self.summary), self.not_run)}",
                 f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
                 f"By {made_by}.",
             )

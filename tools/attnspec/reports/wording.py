@@ -42,7 +42,7 @@ def more(count: int, what: str = "", *, whole_in: str = "") -> str:
     return f"{said}; {whole_in} has them all." if whole_in else said
 
 
-def sentence(said: str) -> str:
+def as_sentence(said: str) -> str:
     """Return words with a full stop, unless they end as a sentence does."""
     return said if said.endswith((".", "!", "?", "…")) else f"{said}."
 
@@ -72,7 +72,7 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
-def requested_in(layout: str | None) -> str | None:
+def layout_sentence(layout: str | None) -> str | None:
     """Return the layout in which an implementation was called; None for the contract's own."""
     return None if layout is None else f"It was called in the layout {layout}."
 
@@ -93,7 +93,7 @@ def shown_name(name: str, version: str | None) -> str:
     return plain_text(" ".join(filter(None, (name, version))), longest=80)
 
 
-def verdict(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
+def verdict_line(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:
     """Return the verdict of a run in one line, from its summary as report.json has it.
 
     `not_run` counts (case, dtype) without a result, where the run ended early.
@@ -194,7 +194,7 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
 # Failures.
 
 
-def ending(message: str, under: str | None) -> str:
+def ending_sentence(message: str, under: str | None) -> str:
     """Return how a result ended, with the declared conventions under which it was graded."""
     return f"{message} (graded under {under})" if under else message
 
@@ -236,7 +236,7 @@ def suspicion(clause: str, answers: int) -> str:
 # Diagnoses.
 
 
-def share(operation: str, explains: int, of: int) -> str:
+def explained_share(operation: str, explains: int, of: int) -> str:
     """Return how many of the failures of an operation a mistake reproduces, or nothing known does."""
     return f"{explains} of {of} failures of {operation}"
 

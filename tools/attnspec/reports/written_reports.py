@@ -43,11 +43,11 @@ class Changes:
         return bool(self.failing or self.lost or self.new_failing or self.vanished)
 
 
-def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Changes:
+def compare_reports(old: Mapping[str, Any], new: Mapping[str, Any]) -> Changes:
     """Compare two report.json documents, run by run."""
     before, after = _statuses(old), _statuses(new)
     both = [run for run in after if run in before]
-    ranked = {entry.position: entry for entry in rank((old, new), ("old", "new"))}
+    ranked = {entry.position: entry for entry in rank_reports((old, new), ("old", "new"))}
     return Changes(
         failing=tuple(run for run in both if after[run] in WRONG and before[run] not in WRONG),
         fixed=tuple(run for run in both if after[run] == "pass" and before[run] in WRONG),
@@ -80,7 +80,7 @@ class Accuracy:
     runs: int
 
 
-def rank(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[Accuracy, ...]:
+def rank_reports(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[Accuracy, ...]:
     """Rank report.json documents by median, then by worst, over the runs that were compared in all of them.
 
     The most accurate come first, those with an error beyond its tolerance last; empty where no run was compared in all.
@@ -97,7 +97,7 @@ def rank(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[
     return tuple(sorted(ranked, key=lambda entry: (entry.worst > 1, entry.median, entry.worst, entry.position)))
 
 
-def ratio(value: float | str | None) -> float | None:
+def read_ratio(value: float | str | None) -> float | None:
     """Return a ratio of report.json as a float; NaN, which no tolerance allows, counts as infinite."""
     if value is None:
         return None
@@ -109,9 +109,9 @@ def _compared(document: Mapping[str, Any]) -> dict[tuple[str, str], tuple[float,
     """Map (case, dtype) to median and worst of every run of which numbers were compared."""
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for result in document["results"]:
-        median = ratio(result["median"])
+        median = read_ratio(result["median"])
         if median is not None and result["worst"] is not None and result["graded"]:
-            worst = ratio(result["worst"]["ratio"])
+            worst = read_ratio(result["worst"]["ratio"])
             assert worst is not None
             found[result["case"], result["dtype"]] = (median, worst)
     return found

@@ -2,15 +2,15 @@
 
 from attnspec.grading import Run
 from attnspec.runner.checks import beside_counterparts
-from attnspec.runner.memory_order import arrays_of, in_memory_orders, inputs_of, request_of
+from attnspec.runner.memory_order import in_memory_orders, inputs_as_handed_over, inputs_in_c_order, request_of
 from attnspec.runner.planning import (
     Offered,
     Resolved,
     Share,
-    not_graded,
     offered_part,
     planned_runs,
     share_of,
+    ungraded_run,
 )
 from attnspec.runner.result import Result
 from attnspec.runner.running import prepare_suite, run_once, run_suite
@@ -27,11 +27,10 @@ __all__ = [
     "Result",
     "Run",
     "Share",
-    "arrays_of",
     "beside_counterparts",
     "in_memory_orders",
-    "inputs_of",
-    "not_graded",
+    "inputs_as_handed_over",
+    "inputs_in_c_order",
     "offered_part",
     "planned_runs",
     "prepare_suite",
@@ -39,4 +38,5 @@ __all__ = [
     "run_once",
     "run_suite",
     "share_of",
+    "ungraded_run",
 ]

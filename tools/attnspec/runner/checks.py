@@ -21,7 +21,7 @@ from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import lacking_capability, needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Run, Status, Values, Verdict, grade, with_overwritten
 from attnspec.grading.expectation import reference_outputs
-from attnspec.runner.memory_order import arrays_of, inputs_of
+from attnspec.runner.memory_order import inputs_as_handed_over, inputs_in_c_order
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import Result
 from attnspec.runner.session import SECOND_CALL, Key, Session
@@ -30,7 +30,7 @@ _NO_ANSWER = ("error", "crash", "timeout", "malformed")
 """Statuses that keep their name in a second call: there is no value that could differ."""
 
 
-def again(result: Result, session: Session) -> Result:
+def call_again(result: Result, session: Session) -> Result:
     """Call a case that was answered rightly once more: a `Check`."""
     # Without a first answer to compare it with, as for thinned cases, a second call would say little for its time.
     if result.verdict.status not in RIGHT or result.got is None:
@@ -68,22 +68,22 @@ def equal_bits(second: NDArray[Any], first: NDArray[Any]) -> bool:
     return second.dtype == first.dtype and second.shape == first.shape and second.tobytes() == first.tobytes()
 
 
-def changed_argument(result: Result, session: Session) -> Result:
+def call_with_changed_argument(result: Result, session: Session) -> Result:
     """Fail a run whose output stays the same, or is wrong, when an argument changes that it depends on: a `Check`."""
     run, without = result.run, session.implementation.declaration.without
     if run.case.changed_argument is None or result.verdict.status not in RIGHT or result.got is None:
         return result
-    name, changed = run.case.changed_argument.name, _changed(run, run.case.changed_argument)
+    name, changed = run.case.changed_argument.name, _changed_run(run, run.case.changed_argument)
     if changed is None or (without and lacking_capability(changed.case, without)):
         return result
-    handed: dict[str, NDArray[Any]] | None = inputs_of(run)
+    handed: dict[str, NDArray[Any]] | None = inputs_as_handed_over(run)
     if _can_be_written_over(handed, name):
         # Called once more, so that results kept by the identity of arrays are kept by these.
         before, _ = session.call(run, "again", handed=handed)
         if isinstance(before, Outputs) and (before.overwritten or before.inputs_changed):
             return result._replace(verdict=grade(run, before))
         # So training writes into weights.
-        np.copyto(handed[name], arrays_of(changed)[name])
+        np.copyto(handed[name], inputs_in_c_order(changed)[name])
     else:
         handed = None
     answer, _ = session.call(changed, "changed", run, handed)
@@ -102,7 +102,7 @@ def changed_argument(result: Result, session: Session) -> Result:
     return _failed(result, None if stayed else verdict) if is_kept else result
 
 
-def _changed(run: Run, changed: ChangedArgument) -> Run | None:
+def _changed_run(run: Run, changed: ChangedArgument) -> Run | None:
     """Return a run with its one argument changed; None where a convention took the attribute away.
 
     Its expectation is still that of the run before the change.
@@ -189,18 +189,18 @@ def _is_nan_by_declaration(run: Run, output: str, got: NDArray[Any]) -> bool:
     return bool(is_nan.any())
 
 
-def valid_counterpart(result: Result, session: Session) -> Result:
+def require_valid_counterpart(result: Result, session: Session) -> Result:
     """Take back the pass of a refusal whose valid counterpart (called if not selected) does not pass: a `Check`."""
     counterpart = _counterpart_of(result, session.suite)
     if counterpart is None:
         return result
     key = _key(counterpart, result)
     if key in session.results:
-        return _taken_back(result, counterpart, session.results[key].status)
+        return _refusal_taken_back(result, counterpart, session.results[key].status)
     if key not in session.statuses:
         (run,) = planned_runs(counterpart, [key[1]], session.implementation.declaration, session.resolved)
         session.statuses[key] = session.first_result(run, result.run).status
-    return _taken_back(result, counterpart, session.statuses[key])
+    return _refusal_taken_back(result, counterpart, session.statuses[key])
 
 
 def beside_counterparts(results: Sequence[Result], suite: Suite) -> tuple[Result, ...]:
@@ -208,7 +208,7 @@ def beside_counterparts(results: Sequence[Result], suite: Suite) -> tuple[Result
     known: dict[Key, Status] = {(result.case.id, result.dtype): result.status for result in results}
     found = ((result, _counterpart_of(result, suite)) for result in results)
     return tuple(
-        result if other is None else _taken_back(result, other, known.get(_key(other, result)))
+        result if other is None else _refusal_taken_back(result, other, known.get(_key(other, result)))
         for result, other in found
     )
 
@@ -225,7 +225,7 @@ def _key(counterpart: Case, result: Result) -> Key:
     return counterpart.id, result.dtype if result.dtype in counterpart.runs else counterpart.runs[0]
 
 
-def _taken_back(result: Result, counterpart: Case, status: Status | None) -> Result:
+def _refusal_taken_back(result: Result, counterpart: Case, status: Status | None) -> Result:
     """Return a refusal as unsupported where its counterpart did not pass or was not run: it says nothing then."""
     if status == "pass":
         return result
@@ -238,5 +238,5 @@ Check = Callable[[Result, Session], Result]
 """Check of a run that has an answer, from its result so far and a session, which calls the implementation again and has
 the results of the other runs. It returns the same result where it finds nothing, or does not concern the run."""
 
-CHECKS: tuple[tuple[Check, ...], ...] = ((again, changed_argument), (valid_counterpart,))
+CHECKS: tuple[tuple[Check, ...], ...] = ((call_again, call_with_changed_argument), (require_valid_counterpart,))
 """Every check, in the order in which they are made. Those of one round follow each other on the same run."""

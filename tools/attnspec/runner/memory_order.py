@@ -58,18 +58,18 @@ def request_of(
     run: Run, on_surplus: Callable[[str], None] | None = None, handed: Mapping[str, NDArray[Any]] | None = None
 ) -> Request:
     """Return the request for a run, with fresh arrays in its memory layouts, or `handed` ones that hold the same."""
-    inputs = inputs_of(run) if handed is None else dict(handed)
+    inputs = inputs_as_handed_over(run) if handed is None else dict(handed)
     # Editing a list among the attributes must not change the case.
     return Request(run.case.operation, run.dtype, inputs, deepcopy(run.attributes), on_surplus, run.conventions)
 
 
-def inputs_of(run: Run) -> dict[str, NDArray[Any]]:
+def inputs_as_handed_over(run: Run) -> dict[str, NDArray[Any]]:
     """Return the inputs of a run as they are handed over: fresh arrays, in the memory layouts of its case."""
-    arrays = arrays_of(run)
+    arrays = inputs_in_c_order(run)
     return in_memory_orders(arrays, run.case.memory_order) if run.case.memory_order else arrays
 
 
-def arrays_of(run: Run) -> dict[str, NDArray[Any]]:
+def inputs_in_c_order(run: Run) -> dict[str, NDArray[Any]]:
     """Return the inputs of a run, as fresh arrays in its dtype, in C order, and under its conventions."""
     handed = run.family.handed(run.operation.name, run.case.inputs, run.attributes, run.conventions)
     if isinstance(handed, Inputs):
@@ -85,7 +85,7 @@ def in_memory_order(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
     return array if layout is None else MEMORY_ORDERS[layout](array)
 
 
-def _shows(array: NDArray[Any]) -> float:
+def _telltale_number(array: NDArray[Any]) -> float:
     """Return a number that shows where it is read beside those of an array."""
     return np.nan if array.dtype.kind not in "bi" else 1
 
@@ -101,7 +101,7 @@ def heads_last_gapped(array: NDArray[Any]) -> NDArray[Any]:
     So the queries lie in an array that holds the projections to queries, keys and values of each token.
     """
     batch, heads, tokens, width = array.shape
-    larger = np.full((batch, tokens, heads * width + 3), _shows(array), dtype=array.dtype)
+    larger = np.full((batch, tokens, heads * width + 3), _telltale_number(array), dtype=array.dtype)
     view = larger[..., : heads * width].reshape(batch, tokens, heads, width).swapaxes(1, 2)
     view[...] = array
     return view
@@ -116,7 +116,7 @@ def reversed_in_memory(array: NDArray[Any]) -> NDArray[Any]:
 def gapped(array: NDArray[Any]) -> NDArray[Any]:
     """Return every second element of a larger array, whose other elements show when they are read."""
     larger = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), dtype=array.dtype)
-    larger[..., 1::2] = _shows(array)
+    larger[..., 1::2] = _telltale_number(array)
     larger[..., ::2] = array
     return larger[..., ::2]
 
@@ -135,7 +135,7 @@ def one_along(*axes: int) -> Callable[[NDArray[Any]], NDArray[Any]]:
 
 def inside(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view that begins inside a larger array, whose other elements show when they are read."""
-    larger = np.full(array.size + 5, _shows(array), dtype=array.dtype)
+    larger = np.full(array.size + 5, _telltale_number(array), dtype=array.dtype)
     larger[3:-2] = array.reshape(-1)
     return larger[3:-2].reshape(array.shape)
 
@@ -145,7 +145,7 @@ def prefix(array: NDArray[Any]) -> NDArray[Any]:
     if array.ndim == 1:
         return array
     *before, tokens, width = array.shape
-    longer = np.full((*before, tokens + 2, width), _shows(array), dtype=array.dtype)
+    longer = np.full((*before, tokens + 2, width), _telltale_number(array), dtype=array.dtype)
     longer[..., :tokens, :] = array
     return longer[..., :tokens, :]
 

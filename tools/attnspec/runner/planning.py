@@ -78,7 +78,7 @@ class Resolved:
             self.found[key] = declarations.resolve_conventions(self.declared, operation, dtype=dtype, needed=needed)
         return self.found[key]
 
-    def of_run(self, case: Case, dtype: str) -> Choices:
+    def choices_of_run(self, case: Case, dtype: str) -> Choices:
         """Return the choices for a case in a dtype."""
         if any("@" in key for key in self.declared):
             return self.of(case.operation, dtype, needed_capabilities(case))
@@ -96,12 +96,12 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
     together: dict[int, tuple[Choices, list[str]]] = {}
     for dtype in dtypes:
-        choices = resolved.of_run(case, dtype)
+        choices = resolved.choices_of_run(case, dtype)
         reason = _not_offered(case, dtype, declaration, choices)
         if reason is None:
             together.setdefault(id(choices), (choices, []))[1].append(dtype)
         else:
-            runs[dtype] = not_graded(case, dtype, reason)
+            runs[dtype] = ungraded_run(case, dtype, reason)
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
     return [runs[dtype]._replace(layout=declaration.requested_in) for dtype in dtypes]
@@ -148,7 +148,7 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
         without_bound = refused_by_all or case.properties is not None
         of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
-        bound = None if without_bound else _bound(case, family, [*grades, *of_values], seen, choices)
+        bound = None if without_bound else _tolerances(case, family, [*grades, *of_values], seen, choices)
         if bound is not None and of_values:
             bound.run_of_values = len(grades)
         for dtype in group:
@@ -161,7 +161,7 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
     return runs
 
 
-def not_graded(case: Case, dtype: str, reason: str) -> Run:
+def ungraded_run(case: Case, dtype: str, reason: str) -> Run:
     """Return the run of a case that says nothing about an implementation."""
     return Run(case, dtype, OPERATIONS[case.operation], family_of(case.operation), {}, NotGraded(reason))
 
@@ -176,7 +176,7 @@ def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[Sequence[str]]
     return [group for group in (exact, *([dtype] for dtype in dtypes if dtype not in exact)) if group]
 
 
-def _bound(
+def _tolerances(
     case: Case,
     family: Family,
     grades: Sequence[tuple[str, bool]],

@@ -35,11 +35,11 @@ Key = tuple[str, str]
 class Follower(Protocol):
     """Observer of a run: how far it got, while it runs."""
 
-    def asks(self, run: Run, occasion: Occasion) -> None:
+    def keep_request(self, run: Run, occasion: Occasion) -> None:
         """Take note that the implementation is called on behalf of a run."""
         ...
 
-    def has(self, result: Result) -> None:
+    def keep_result(self, result: Result) -> None:
         """Take note of a result; a later one of the same (case, dtype) replaces it."""
         ...
 
@@ -56,16 +56,16 @@ class Kept:
         """How many (case, dtype) have a result."""
         return len(self.results)
 
-    def asks(self, run: Run, occasion: Occasion) -> None:
+    def keep_request(self, run: Run, occasion: Occasion) -> None:
         """Pass it on; there is nothing to keep."""
         for other in self._others:
-            other.asks(run, occasion)
+            other.keep_request(run, occasion)
 
-    def has(self, result: Result) -> None:
+    def keep_result(self, result: Result) -> None:
         """Keep a result, and pass it on."""
         self.results[result.case.id, result.dtype] = result
         for other in self._others:
-            other.has(result)
+            other.keep_result(result)
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Session:
         """
         behalf = run if on_behalf_of is None else on_behalf_of
         if self.follower is not None:
-            self.follower.asks(behalf, occasion)
+            self.follower.keep_request(behalf, occasion)
 
         def found(sentence: str) -> None:
             key = (behalf.case.id, behalf.dtype)
@@ -136,4 +136,4 @@ class Session:
             result = result._replace(verdict=verdict, got=None, same_bits=None)
         self.results[key] = result
         if self.follower is not None:
-            self.follower.has(result)
+            self.follower.keep_result(result)

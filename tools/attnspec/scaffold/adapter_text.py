@@ -29,7 +29,7 @@ class Draft:
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def text_of(draft: Draft, path: Path) -> str:
+def adapter_text(draft: Draft, path: Path) -> str:
     """Return the adapter's file; `path`, where it is going to be, says from where it imports."""
     found, call = draft.found, draft.call
     head, _, rest = found.attribute.partition(".")
@@ -51,16 +51,16 @@ def text_of(draft: Draft, path: Path) -> str:
     if "names" in draft.reasons:
         lines.append(f"# guessed: {draft.reasons['names']}")
     lines += [f"# left at its own default: {name}" for name in call.left]
-    lines += _wrapped(f"def {call.operation.name}(", _signature(call), "):", "")
+    lines += _wrapped_call(f"def {call.operation.name}(", _signature(call), "):", "")
     for each in call.passed:
         if each.argument is None:
             lines.append(f"    # fill in: what {each.own} is, which the function demands")
     own_call = f"{alias}{'.' + rest if rest else ''}"
     given = [each.expression if each.by_position else f"{each.own}={each.expression}" for each in call.passed]
-    return "\n".join([*lines, *_wrapped(f"    return {own_call}(", given, ")", "    "), ""])
+    return "\n".join([*lines, *_wrapped_call(f"    return {own_call}(", given, ")", "    "), ""])
 
 
-def _wrapped(begin: str, parts: Sequence[str], end: str, indent: str) -> list[str]:
+def _wrapped_call(begin: str, parts: Sequence[str], end: str, indent: str) -> list[str]:
     """Return a call on one line, or with a line for each part where that would be too long."""
     line = f"{begin}{', '.join(parts)}{end}"
     return (
@@ -101,7 +101,7 @@ def _signature(call: Call) -> list[str]:
     return [*required, *(["*"] if optional else []), *optional]
 
 
-def skeleton(operation: str) -> str:
+def skeleton_adapter(operation: str) -> str:
     """Return an adapter that runs and offers nothing of `operation` yet, with all that it may declare as comments."""
     known = OPERATIONS[operation]
     stated = {name: default for name, default in known.attributes.items() if default is not REQUIRED}

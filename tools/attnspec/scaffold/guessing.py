@@ -10,7 +10,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, conventions_settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, text_of
+from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_text
 from attnspec.scaffold.functions import Found
 from attnspec.scaffold.naming import read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
@@ -61,7 +61,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     if tried.answered.answers == 0:
         why = f"not guessed, for no probe came back: {tried.answered.trouble or 'no case is plain enough'}"
         draft = replace(draft, reasons={**reasons, "layout": why})
-        return Guessed(text_of(draft, path), (*said, f"tensors, layout, dtypes, conventions: {why}"))
+        return Guessed(adapter_text(draft, path), (*said, f"tensors, layout, dtypes, conventions: {why}"))
     draft = _with_dtypes(tried, prober)
     said_of_wrong: list[str] = []
     draft = _with_fixed_attributes(draft, prober, said_of_wrong)
@@ -70,7 +70,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
         if name in draft.reasons:
             declared = draft.declared.get(name)
             said.append(f"{name}: {_in_words(declared)}{', because ' if declared else ''}{draft.reasons[name]}")
-    return Guessed(text_of(draft, path), (*said, *said_of_wrong))
+    return Guessed(adapter_text(draft, path), (*said, *said_of_wrong))
 
 
 def _in_words(declared: Declared | None) -> str:

@@ -59,7 +59,7 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-def _names(found: Found) -> list[str]:
+def _parameter_names(found: Found) -> list[str]:
     return [name for name, parameter in found.parameters.items() if parameter.kind not in _VARIADIC]
 
 
@@ -67,7 +67,7 @@ def _by_names(found: Found, operation: Operation) -> dict[str, str]:
     """Return argument to parameter, of those whose names say it; each parameter is one argument alone."""
     usual = family_of(operation.name).usual_names()
     matched: dict[str, str] = {}
-    own = {_plain(name): name for name in reversed(_names(found))}
+    own = {_plain(name): name for name in reversed(_parameter_names(found))}
     for exact in (True, False):
         for argument in operation.arguments:
             names = (argument,) if exact else usual.get(argument, ())
@@ -91,7 +91,7 @@ def _guess_operation(found: Found) -> tuple[Operation, str]:
     ]
     if fitting:
         return max(fitting, key=lambda operation: len(operation.required_arguments)), "its arguments are named so"
-    demanded = [name for name in _names(found) if found.parameters[name].default is inspect.Parameter.empty]
+    demanded = [name for name in _parameter_names(found) if found.parameters[name].default is inspect.Parameter.empty]
     by_number = [
         operation
         for operation in OPERATIONS.values()
@@ -101,28 +101,28 @@ def _guess_operation(found: Found) -> tuple[Operation, str]:
         # The operations stand in the order of the spec, so that the first of equals is the one that is most known.
         return max(by_number, key=lambda operation: len(_by_names(found, operation))), "it demands enough arguments"
     raise UsageError(
-        f"{found.attribute}({', '.join(_names(found))}): which operation it is cannot be guessed. "
+        f"{found.attribute}({', '.join(_parameter_names(found))}): which operation it is cannot be guessed. "
         f"Say it: --as OPERATION (operations: {', '.join(OPERATIONS)})."
     )
 
 
 def _call(found: Found, operation: Operation, why: str) -> Call:
     matched = _by_names(found, operation)
-    free = [name for name in _names(found) if name not in matched.values()]
+    free = [name for name in _parameter_names(found) if name not in matched.values()]
     missing = [argument for argument in operation.required_arguments if argument not in matched]
     # Parameters without a default come first, in the order of the signature.
     free.sort(key=lambda name: found.parameters[name].default is not inspect.Parameter.empty)
     if len(missing) > len(free):
         raise UsageError(
-            f"{found.attribute}({', '.join(_names(found))}) has no parameter for {', '.join(missing)}, which "
+            f"{found.attribute}({', '.join(_parameter_names(found))}) has no parameter for {', '.join(missing)}, which "
             f"{operation.name} needs. If it is another operation, say which: --as OPERATION"
         )
     matched.update(zip(missing, free, strict=False))
     argument_of = {own: argument for argument, own in matched.items()}
     passed: list[Passed] = []
     left: list[str] = []
-    for name in _names(found):
-        one = _passed(
+    for name in _parameter_names(found):
+        one = _passed_parameter(
             found.parameters[name], argument_of.get(name), operation, all(each.by_position for each in passed)
         )
         if one is None or (passed and name in left):
@@ -132,7 +132,7 @@ def _call(found: Found, operation: Operation, why: str) -> Call:
     return Call(operation, why, tuple(passed), tuple(missing), tuple(left))
 
 
-def _passed(
+def _passed_parameter(
     parameter: inspect.Parameter, argument: str | None, operation: Operation, may_go_by_position: bool
 ) -> Passed | None:
     """Return what is passed for a parameter; None where it is left at its default."""

@@ -24,7 +24,7 @@ from attnspec.families.lookup import family_of
 from attnspec.grading.expectation import Values
 from attnspec.process.opening import open_target
 from attnspec.runner import Resolved, Result, planned_runs, request_of
-from attnspec.scaffold.adapter_text import Draft, text_of
+from attnspec.scaffold.adapter_text import Draft, adapter_text
 from attnspec.targets import Implementation
 from attnspec.targets.target import Target
 from attnspec.validation import run_offered
@@ -122,7 +122,7 @@ class Prober:
         module = ModuleType(self._path.stem)
         module.__file__ = str(self._path.resolve())
         try:
-            exec(compile(text_of(draft, self._path), self._path.name, "exec"), vars(module))
+            exec(compile(adapter_text(draft, self._path), self._path.name, "exec"), vars(module))
         except (Exception, SystemExit) as error:
             raise AttnspecError(f"{type(error).__name__}: {error}") from None
         return open_target(Target(module))

@@ -206,7 +206,7 @@ OUR_PACKAGES = ("attnspec", *(f"attnspec_{part}" for part in ("adapters", "draws
 """What is installed with attnspec, and so is no code of a user's."""
 
 
-def position_of(error: BaseException) -> str:
+def error_position(error: BaseException) -> str:
     """Return " (line N of FILE)" for the innermost frame in a file of the user's own; empty where there is none.
 
     The standard library, installed packages and attnspec itself are not the user's own.

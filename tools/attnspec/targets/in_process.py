@@ -18,7 +18,7 @@ from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
 from attnspec.contract.operation import Operation
-from attnspec.targets.calling import OUR_PACKAGES, Signature, position_of, read_returned, read_signature
+from attnspec.targets.calling import OUR_PACKAGES, Signature, error_position, read_returned, read_signature
 from attnspec.targets.handed_out import HandedOut, fingerprint
 from attnspec.tensors import TENSORS, Tensors
 
@@ -105,7 +105,7 @@ class InProcessImplementation:
         except BaseException as error:
             said = _sentence(error)
             hint = _tensors_wanted(said, function) if self._tensors is None else ""
-            return Raised(f"{said}{position_of(error)}{hint}", error)
+            return Raised(f"{said}{error_position(error)}{hint}", error)
         finally:
             keep_recursion_limit(limit)
         answer = read_returned(returned, self._operations[request.operation], request.inputs, self._tensors)
@@ -246,7 +246,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         operations=operations,
         dtypes=offered,
         conventions={} if conventions is None else _conventions(conventions, adapter),
-        without=() if without is None else _without(without, adapter),
+        without=() if without is None else _declared_lacks(without, adapter),
         dtypes_of=dtypes_of,
         layout=layout,
         not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
@@ -264,7 +264,7 @@ def _conventions(declared: object, adapter: str) -> dict[str, str]:
     return chosen
 
 
-def _without(declared: object, adapter: str) -> tuple[str, ...]:
+def _declared_lacks(declared: object, adapter: str) -> tuple[str, ...]:
     if isinstance(declared, str):
         declared = declared.replace(" ", "").split(",")
     if not isinstance(declared, Iterable):

@@ -15,7 +15,7 @@ from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
-from attnspec.targets.calling import position_of
+from attnspec.targets.calling import error_position
 from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.targets.target import LoadOptions, Target, spelled_out, target_of
 from attnspec.tensors import tensors_called
@@ -72,20 +72,20 @@ def loaded(target: Target) -> Implementation:
     """
     python = target.python
     if isinstance(python, Implementation):
-        return _as_it_is(python, target, python.declaration.adapter)
+        return _loaded_as_it_is(python, target, python.declaration.adapter)
     limit = sys.getrecursionlimit()
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
         if target.operation is not None:
-            holder = _bare(found, adapter, target.operation, module)
+            holder = _holder_of_function(found, adapter, target.operation, module)
         else:
             requested = {"device": target.device, "layout": target.layout}
             reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
             holder = _holder(found, adapter, reported)
         if isinstance(holder, Implementation):
-            return _as_it_is(holder, target, adapter)
+            return _loaded_as_it_is(holder, target, adapter)
         declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
         # Anything else of such a name is something else.
         words = {name: word for name, word in declared.items() if isinstance(word, str)}
@@ -132,7 +132,7 @@ def _takes(argument: str, factory: object) -> bool:
         return False
 
 
-def _as_it_is(implementation: Implementation, target: Target, adapter: str) -> Implementation:
+def _loaded_as_it_is(implementation: Implementation, target: Target, adapter: str) -> Implementation:
     """Return what is an implementation already, which takes neither a device nor backward passes by its tensors."""
     if target.device is not None:
         raise _no_device(target.device, adapter)
@@ -151,7 +151,7 @@ def _no_device(device: str, adapter: str) -> TargetError:
     )
 
 
-def _bare(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:
+def _holder_of_function(found: object, adapter: str, operation: str, module: ModuleType | None) -> object:
     """Return a holder of one function, which declares what the module declares in which it was found."""
     if operation not in OPERATIONS:
         raise TargetError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
@@ -170,10 +170,10 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     """Return what a target names, and the module of which it is a part; TargetError if not found or imported."""
     if target in BUILT_IN:
         module, _, attribute = BUILT_IN[target].partition(":")
-        return _part(_import(module, target), attribute, target)
+        return _module_attribute(_import(module, target), attribute, target)
     file = FILE.fullmatch(target)
     if file is not None:
-        return _part(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
+        return _module_attribute(_module_from_file(Path(file["path"]), target), file["attribute"] or "", target)
     if target.endswith(".ipynb"):
         raise TargetError(
             f"{target!r} is a notebook. Call attnspec.validate(FUNCTION, operation=OPERATION) in one of its cells, or "
@@ -191,14 +191,14 @@ def locate(target: str) -> tuple[object, ModuleType | None]:
     working_folder = str(Path.cwd())
     if working_folder not in sys.path:
         sys.path.insert(0, working_folder)
-    return _part(_import(module, target), attribute, target) if attribute else _import_dotted(module)
+    return _module_attribute(_import(module, target), attribute, target) if attribute else _import_dotted(module)
 
 
 def _import_dotted(target: str) -> tuple[object, ModuleType | None]:
     """Import ``package.module``, or take the last part as an attribute of the module before it."""
     parent, _, last = target.rpartition(".")
     if parent and _spec_of(target) is None and _spec_of(parent) is not None:
-        return _part(_import(parent, target), last, target)
+        return _module_attribute(_import(parent, target), last, target)
     return _import(target, target), None
 
 
@@ -220,10 +220,10 @@ def _import(module: str, target: str) -> ModuleType:
                 f"There is no module {error.name!r} to import for {target!r}. Is it installed, and is this the "
                 f"right folder? The built-in implementations are {', '.join(BUILT_IN)}."
             ) from None
-        needs = f"it needs the module {error.name!r}." if error.name else _where(error)
+        needs = f"it needs the module {error.name!r}." if error.name else _located(error)
         raise TargetError(f"{target!r} could not be imported: {needs}") from None
     except BaseException as error:
-        raise TargetError(f"{target!r} could not be imported: {_where(error)}") from None
+        raise TargetError(f"{target!r} could not be imported: {_located(error)}") from None
 
 
 class _AsItStands(SourceFileLoader):
@@ -261,7 +261,7 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
         hint = ""
         if isinstance(error, ImportError) and "relative import" in str(error):
             hint = ". It belongs to a package: name it as a module, package.module, from the folder above the package."
-        raise TargetError(f"{str(path)!r} could not be imported: {_where(error)}{hint}") from None
+        raise TargetError(f"{str(path)!r} could not be imported: {_located(error)}{hint}") from None
     finally:
         # A module that stays behind must be whole: the next import of that name would take it without a look.
         if previous is not None:
@@ -271,7 +271,7 @@ def _module_from_file(path: Path, target: str) -> ModuleType:
     return module
 
 
-def _part(module: ModuleType, attribute: str, target: str) -> tuple[object, ModuleType | None]:
+def _module_attribute(module: ModuleType, attribute: str, target: str) -> tuple[object, ModuleType | None]:
     """Return an attribute of a module, beside the module; the module alone where none is named."""
     found: Any = module
     for part in filter(None, attribute.split(".")):
@@ -282,7 +282,7 @@ def _part(module: ModuleType, attribute: str, target: str) -> tuple[object, Modu
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise TargetError(f"{target!r}: reading {attribute!r} raised {_where(error)}") from None
+            raise TargetError(f"{target!r}: reading {attribute!r} raised {_located(error)}") from None
     return found, module if attribute else None
 
 
@@ -295,13 +295,13 @@ def _entry_point(target: str) -> object | None:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise TargetError(f"The installed adapter {target!r} could not be loaded: {_where(error)}") from None
+            raise TargetError(f"The installed adapter {target!r} could not be loaded: {_located(error)}") from None
     return None
 
 
-def _where(error: BaseException) -> str:
+def _located(error: BaseException) -> str:
     """Return the error's own words, with its position."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         file = f" of {Path(error.filename).name}" if error.filename else ""
         return f"{type(error).__name__} in line {error.lineno}{file}: {error.msg}"
-    return f"{type(error).__name__}: {error}{position_of(error)}"
+    return f"{type(error).__name__}: {error}{error_position(error)}"

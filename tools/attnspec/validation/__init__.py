@@ -102,7 +102,7 @@ def validate(
             implementation.declaration,
             results,
             conventions=conventions,
-            measured=measured_of(implementation, results) if probes else None,
+            measured=measure_failures(implementation, results) if probes else None,
             invocation=invocation_of(reached, golden),
         )
 
@@ -122,7 +122,7 @@ def run_offered(
 
     The arguments are those of `attnspec.runner.run_suite`. Raises UsageError if a dtype or a convention is unknown.
     """
-    check_request(dtypes, conventions)
+    check_dtypes_and_conventions(dtypes, conventions)
     offered = offered_part(suite, implementation.declaration.operations).suite
     return run_suite(
         offered if share is None else share_of(offered, share),
@@ -181,7 +181,7 @@ def make_report(
     )
 
 
-def check_request(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
+def check_dtypes_and_conventions(dtypes: Sequence[str], conventions: Mapping[str, str]) -> None:
     """Raise `UsageError` if a dtype or a convention is unknown."""
     declarations.check_conventions(conventions, said_by="The command")
     for dtype in dtypes:
@@ -195,7 +195,7 @@ def check_operation(operation: str) -> None:
         raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
 
 
-def measured_of(
+def measure_failures(
     implementation: Implementation, results: tuple[Result, ...], found: Callable[[Law, int], None] | None = None
 ) -> Measured | None:
     """Call a failing implementation, still open, again; return what it computes, or None where nothing failed.

@@ -19,12 +19,12 @@ from attnspec.base.errors import UsageError
 from attnspec.cases import Case, is_random, load_suite, random_case
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.grading import RIGHT, MustRefuse, NotGraded, Run, grade
-from attnspec.grading.one_rule import bounded
+from attnspec.grading.one_rule import bounded_outputs
 from attnspec.reports.shown_elements import elements_text
 from attnspec.runner import Resolved, planned_runs, request_of
 from attnspec.targets import Declaration, Outputs
 from attnspec.targets.calling import read_returned
-from attnspec.validation import check_request
+from attnspec.validation import check_dtypes_and_conventions
 
 
 def case(
@@ -53,7 +53,7 @@ def case(
     AttnspecError
         If there is no such case, or it is not offered in that dtype.
     """
-    check_request(() if dtype is None else (dtype,), conventions or {})
+    check_dtypes_and_conventions(() if dtype is None else (dtype,), conventions or {})
     if is_random(case_id):
         drawn = random_case(case_id)
         return OneCase(run_of(drawn, dtype or next(iter(drawn.dtypes), REFERENCE_DTYPE), conventions or {}))
@@ -123,12 +123,12 @@ class OneCase:
     @cached_property
     def expected(self) -> Mapping[str, NDArray[Any]]:
         """Output name to what is expected of it, in float64; empty for a case that is refused or has no one answer."""
-        return MappingProxyType({name: output.expected for name, output in bounded(self._run).items()})
+        return MappingProxyType({name: output.expected for name, output in bounded_outputs(self._run).items()})
 
     @cached_property
     def tolerance(self) -> Mapping[str, NDArray[Any]]:
         """Output name to how far each element may lie from what is expected; infinite where it may hold anything."""
-        return MappingProxyType({name: output.tolerance for name, output in bounded(self._run).items()})
+        return MappingProxyType({name: output.tolerance for name, output in bounded_outputs(self._run).items()})
 
     @property
     def required(self) -> tuple[str, ...]:

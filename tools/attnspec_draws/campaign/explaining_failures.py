@@ -8,7 +8,7 @@ from attnspec.cases import suite_of_random
 from attnspec.guard.task import Task
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
-from attnspec.validation import make_report, measured_of
+from attnspec.validation import make_report, measure_failures
 from attnspec_draws import draw, recipe_from_text
 from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
 from attnspec_draws.campaign.plan import Plan
@@ -82,7 +82,7 @@ def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
         implementation.declaration,
         results,
         conventions=task.conventions,
-        measured=measured_of(implementation, results),
+        measured=measure_failures(implementation, results),
     )
     if not report.wrong:
         return ()
@@ -92,7 +92,7 @@ def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
         FoundProblem(
             len(problem.results),
             tuple(cause_lines(problem, whole, alone=len(problems) == 1)),
-            shrunk_failure(task, outcome_of(problem.telling)),
+            shrunk_failure(task, outcome_of(problem.clearest)),
         )
         for problem in problems
     )

@@ -9,7 +9,7 @@ from typing import Any
 from attnspec.base.errors import UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import Case, suite_of_random
-from attnspec.guard.task import Task, opened
+from attnspec.guard.task import Task, opened_target
 from attnspec.runner import Resolved, Result, run_suite
 from attnspec.targets import Implementation
 from attnspec_draws import Recipe, draw, drawn_for, drawn_of, learned, not_offered, recipe_from_text, shrunk
@@ -137,7 +137,7 @@ def open_once(task: Task) -> Implementation:
     """Open the target of a task; a worker that has opened it has it still."""
     words = repr(task)
     if words not in _OPENED:
-        _OPENED[words] = opened(task)
+        _OPENED[words] = opened_target(task)
     return _OPENED[words]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from attnspec.base.errors import TargetError, UsageError
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import make_console
 from attnspec.guard.task import Task
 from attnspec.targets.target import Target
@@ -33,7 +33,7 @@ from attnspec_draws.commands.campaign_summary import (
 
 
 @click.command()
-@options_of("campaign", OPTIONS)
+@with_options_of("campaign", OPTIONS)
 def campaign(
     target: Target,
     *,

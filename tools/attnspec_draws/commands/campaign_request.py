@@ -9,7 +9,7 @@ from attnspec.base.errors import UsageError
 from attnspec.contract import CAPABILITIES
 from attnspec.guard.task import Task
 from attnspec.targets.target import Target, pairs, words
-from attnspec.validation import check_operation, check_request
+from attnspec.validation import check_dtypes_and_conventions, check_operation
 from attnspec_draws import can_be_left_out, words_of_draws
 from attnspec_draws.campaign.plan import Sought
 
@@ -38,7 +38,7 @@ def request_of(
     for operation in operations:
         check_operation(operation)
     drawn_in = words(dtypes)
-    check_request(drawn_in, {})
+    check_dtypes_and_conventions(drawn_in, {})
     sizes = {name: size for name, size in (("elements", elements), ("longest", longest)) if size is not None}
     left_out = frozenset(target.without)
     _check_left_out(left_out)
@@ -46,7 +46,7 @@ def request_of(
     of_draws = left_out.intersection(words_of_draws())
     lacks = tuple(sorted(left_out - of_draws))
     declared = pairs(conventions, "--convention")
-    check_request((), declared)
+    check_dtypes_and_conventions((), declared)
     # A draw that takes too long is a result like any other.
     lacking = replace(target, without=lacks)
     task = Task(lacking, dtypes=drawn_in, conventions=declared, give_up_after=10**9, probes=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attnspec.command_line.terminal import say
-from attnspec.reports.wording import counted, sentence
+from attnspec.reports.wording import as_sentence, counted
 from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem, deadly, evidence_of, explained
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.campaign.working import shrunk_failure
@@ -106,7 +106,7 @@ def print_failures(found: Found, target: str, console: Console) -> None:
         if not small.is_wrong:
             lines.append("Run alone, this draw does not fail: it depends on what was called before, or on chance.")
         elif small.message:
-            lines.append(f"Made small: {sentence(small.message)}")
+            lines.append(f"Made small: {as_sentence(small.message)}")
         for line, before in zip_longest(lines, [number], fillvalue=""):
             say(line, console, indent=_COUNT_WIDTH + 2, before=before, style="bold" if before else "")
         click.echo(f"  attnspec show --python {shlex.quote(small.recipe)}")

@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 
 from attnspec.base.errors import UsageError
-from attnspec.command_line.command_options import options_of
+from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import make_console, printing_verdict
 from attnspec.targets.target import Target, pairs
-from attnspec.validation import check_request
+from attnspec.validation import check_dtypes_and_conventions
 from attnspec_draws import is_seed
 from attnspec_draws.commands import OPTIONS
 from attnspec_draws.judge import DRAWS, Conditions, JudgeReport, judged, read_shapes
 
 
 @click.command("judge")
-@options_of("judge", OPTIONS)
+@with_options_of("judge", OPTIONS)
 def judge_candidates(
     targets: tuple[str, ...],
     *,
@@ -46,7 +46,7 @@ def judge_candidates(
         raise UsageError(f"--seed {seed!r}: a seed is a word without space, slash and colon.")
     at = read_shapes(shapes)
     declared = pairs(conventions, "--convention")
-    check_request((), declared)
+    check_dtypes_and_conventions((), declared)
     limits = Conditions()
     conditions = Conditions(
         seconds=target.timeout or limits.seconds,

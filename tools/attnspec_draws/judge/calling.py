@@ -13,7 +13,7 @@ from attnspec.grading import NOT_GRADED, Values
 from attnspec.runner import Result, run_suite
 from attnspec.runner.result import Measured
 from attnspec.targets import Implementation
-from attnspec.validation import measured_of
+from attnspec.validation import measure_failures
 from attnspec_draws import Recipe, draw
 from attnspec_draws.generators.words import REVERSED
 from attnspec_draws.judge.candidate import Conditions
@@ -92,7 +92,7 @@ class Calling:
         """Ask a candidate that went wrong once more, to find out what it computes; one that keeps ending is let be."""
         if not self.stopped:
             self._follow("measuring")
-            self.measured = measured_of(self._implementation, tuple(self.results))
+            self.measured = measure_failures(self._implementation, tuple(self.results))
 
     def _ask(self, recipes: Sequence[Recipe], question: Question, *, is_first: bool = True) -> Sequence[Result]:
         results = run_suite(

@@ -8,7 +8,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report import Report
-from attnspec.reports.wording import sentence
+from attnspec.reports.wording import as_sentence
 from attnspec_draws.judge.candidate import Conditions
 from attnspec_draws.judge.certificate import Certificate
 from attnspec_draws.judge.own_inputs import OwnCheckFound
@@ -146,7 +146,7 @@ def _explaining(report: Report) -> Iterator[str]:
             continue
         first, *others = cause_lines(problem, whole, alone=len(problems) == 1)
         # What a check says of one answer names the input, or the output, that it is about.
-        yield f"{first} Such as: {sentence(problem.telling.verdict.message)}" if problem.kind == "check" else first
+        yield f"{first} Such as: {as_sentence(problem.clearest.verdict.message)}" if problem.kind == "check" else first
         yield from others
 
 
@@ -173,7 +173,7 @@ def _found(
 def _declined(report: Report, at: Tally) -> str:
     """Say what was declined: whoever answers the easy draws alone is not right."""
     reason = next(result.verdict.message for result in report.results if result.status == "unsupported")
-    why = sentence(plain_text(reason, longest=_QUOTED))
+    why = as_sentence(plain_text(reason, longest=_QUOTED))
     if at.declined == at.draws:
         return f"It answered no draw at these shapes: {why}"
     return (
@@ -185,7 +185,7 @@ def _declined(report: Report, at: Tally) -> str:
 def _why(report: Report, tally: Tally, diagnosis: tuple[str, ...], stopped: str | None) -> str:
     """Return the sentence of a wrong verdict: how many, and the likeliest cause, or what the first one shows."""
     first = next(result for result in report.results if result.case.id == tally.first_wrong)
-    shown = sentence(plain_text(first.verdict.message or first.status, longest=_QUOTED))
+    shown = as_sentence(plain_text(first.verdict.message or first.status, longest=_QUOTED))
     raised = first.verdict.worst is None and first.status == "error"
     shown = diagnosis[0] if diagnosis else f"{'It' if raised else 'The first one:'} {shown}"
     more = f" {stopped}" if stopped else ""

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec.diagnosis.facts import attended_in_words, index_ranges
+from attnspec.diagnosis.facts import attended_keys_in_words, index_ranges
 from attnspec.families.lookup import family_of
-from attnspec.runner import not_graded
+from attnspec.runner import ungraded_run
 from attnspec_mistakes import CATALOGUE
 
 
@@ -139,7 +139,7 @@ MISTAKES = {mistake.id: mistake for mistake in CATALOGUE}
 
 def answer(case_id, **got):
     case = load_suite(select=(case_id,)).cases[case_id]
-    return not_graded(case, case.runs[0], "only computed"), got
+    return ungraded_run(case, case.runs[0], "only computed"), got
 
 
 def mistaken(case_id, mistake):
@@ -150,7 +150,7 @@ def mistaken(case_id, mistake):
 
 
 def test_a_probe_shows_by_its_output_alone():
-    said = attended_in_words(*mistaken("causal/square_probe", "sdpa.causal_one_ahead"))
+    said = attended_keys_in_words(*mistaken("causal/square_probe", "sdpa.causal_one_ahead"))
     assert said == (
         "In causal/square_probe, query 0 attended keys 0-1; it should have attended 0; "
         "query 1 attended keys 0-2; it should have attended 0-1; 2 more like these."
@@ -158,9 +158,9 @@ def test_a_probe_shows_by_its_output_alone():
 
 
 def test_no_key_and_the_future():
-    said = attended_in_words(*mistaken("causal/square_probe", "sdpa.causal_strict"))
+    said = attended_keys_in_words(*mistaken("causal/square_probe", "sdpa.causal_strict"))
     assert "query 0 attended no key; it should have attended 0;" in said
-    said = attended_in_words(*mistaken("causal/square_probe", "sdpa.causal_inverted"))
+    said = attended_keys_in_words(*mistaken("causal/square_probe", "sdpa.causal_inverted"))
     assert "query 0 attended keys 1-4; it should have attended 0;" in said
 
 
@@ -168,22 +168,22 @@ def test_heads_and_batch_entries_are_reported_where_not_all_are_wrong():
     case = load_suite(select=("varlen/key_lengths_probe",)).cases["varlen/key_lengths_probe"]
     output = case.golden("float64")["output"].copy()
     output[1, 0, 2] = [0.2] * 5
-    said = attended_in_words(*answer(case.id, output=output))
+    said = attended_keys_in_words(*answer(case.id, output=output))
     expected = index_ranges(np.flatnonzero(case.golden("float64")["output"][1, 0, 2]).tolist())
     assert said == f"In {case.id}, query 2 attended keys 0-4; it should have attended {expected} (batch 1)."
 
 
 def test_a_mask_shows_by_itself():
-    said = attended_in_words(*answer("layout/causal_mask_square", output=np.ones((5, 5), bool)))
+    said = attended_keys_in_words(*answer("layout/causal_mask_square", output=np.ones((5, 5), bool)))
     assert said.startswith("In layout/causal_mask_square, query 0 attended keys 0-4; it should have attended 0;")
-    said = attended_in_words(*answer("layout/causal_mask_square_additive", output=np.zeros((5, 5))))
+    said = attended_keys_in_words(*answer("layout/causal_mask_square_additive", output=np.zeros((5, 5))))
     assert "query 3 attended" in said or "more like these" in said
 
 
 @pytest.mark.parametrize("case_id", ["causal/square_probe", "causal/square"])
 def test_the_right_keys_are_nothing_to_report(case_id):
     case = load_suite(select=(case_id,)).cases[case_id]
-    assert attended_in_words(*answer(case_id, **case.golden("float64"))) is None
+    assert attended_keys_in_words(*answer(case_id, **case.golden("float64"))) is None
 
 
 def test_weights_show_it_in_a_case_that_is_no_probe():
@@ -191,14 +191,14 @@ def test_weights_show_it_in_a_case_that_is_no_probe():
     assert not family_of(case.operation).is_probe(case)
     golden = case.golden("float64")
     weights = np.where(golden["weights"] == 0, 0.1, golden["weights"])
-    said = attended_in_words(*answer(case.id, output=golden["output"], weights=weights))
+    said = attended_keys_in_words(*answer(case.id, output=golden["output"], weights=weights))
     assert said.startswith(f"In {case.id}, query 0 attended keys 0-5; it should have attended 0-2;")
 
 
 def test_the_output_of_an_ordinary_case_says_nothing_about_keys():
     case = load_suite(select=("causal/square",)).cases["causal/square"]
     output = np.abs(case.golden("float64")["output"]) / 10
-    assert attended_in_words(*answer(case.id, output=output)) is None
+    assert attended_keys_in_words(*answer(case.id, output=output)) is None
 
 
 def test_what_is_no_share_says_nothing_about_keys():
@@ -206,7 +206,7 @@ def test_what_is_no_share_says_nothing_about_keys():
     for number in (np.nan, -0.5, 7.0):
         output = case.golden("float64")["output"].copy()
         output[0, 0, 0, 3] = number
-        assert attended_in_words(*answer(case.id, output=output)) is None
+        assert attended_keys_in_words(*answer(case.id, output=output)) is None
 
 
 def test_the_diagnosis_reports_it(diagnosis_of):

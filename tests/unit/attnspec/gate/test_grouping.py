@@ -7,7 +7,7 @@ import pytest
 
 from attnspec.cases import load_suite
 from attnspec.command_line import main
-from attnspec.gate.single_results import known_of
+from attnspec.gate.single_results import known_expectation
 from attnspec.gate.storing import read_baseline
 
 WINDOW_ONLY = '''
@@ -158,7 +158,7 @@ def test_what_a_baseline_says_of_one_case(checkout):
 
     def known(case_id, said=""):
         (case,) = load_suite(select=[case_id]).cases.values()
-        return known_of(baseline, case, case.runs[0], said)
+        return known_expectation(baseline, case, case.runs[0], said)
 
     assert known("core/plain") is None
     assert known("window/bounds_0_0") == ("fail", "a defect")

@@ -6,7 +6,7 @@ import pytest
 from attnspec.cases import load_suite
 from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST
 from attnspec.grading import Values, compare
-from attnspec.grading.one_rule import bounded
+from attnspec.grading.one_rule import bounded_outputs
 from attnspec.runner import Resolved, planned_runs
 from attnspec.targets import Declaration
 
@@ -68,7 +68,7 @@ def answers(run, name):
 def test_what_a_grade_passes_the_rule_passes(cases, conventions):
     seen = 0
     for run in runs_of(*CASES[cases], conventions=conventions):
-        for name, output in bounded(run).items():
+        for name, output in bounded_outputs(run).items():
             for got in answers(run, name):
                 taken = graded_right(run, name, got)
                 assert (passes(got, output) >= taken).all(), (run.case.id, run.dtype, name)
@@ -78,7 +78,7 @@ def test_what_a_grade_passes_the_rule_passes(cases, conventions):
 
 def test_where_everything_is_expected_the_rule_is_the_grade():
     for run in runs_of(*CASES["core"]):
-        for name, output in bounded(run).items():
+        for name, output in bounded_outputs(run).items():
             assert np.isfinite(output.tolerance).all()
             edge = 3 * np.finfo(np.float64).eps
             for got in answers(run, name):
@@ -90,7 +90,7 @@ def test_where_everything_is_expected_the_rule_is_the_grade():
 
 def only(case, dtype, conventions=()):
     (run,) = (run for run in runs_of(case, conventions=conventions) if run.dtype == dtype)
-    return bounded(run)
+    return bounded_outputs(run)
 
 
 def test_truth_values_are_numbers_that_are_equal_or_wrong():
@@ -103,7 +103,7 @@ def test_truth_values_are_numbers_that_are_equal_or_wrong():
 def test_what_a_sample_leaves_out_may_hold_anything():
     run = next(run for run in runs_of("pairs/attention_168") if run.expected.sample)
     (name, kept), *_ = run.expected.sample.items()
-    output = bounded(run)[name]
+    output = bounded_outputs(run)[name]
     left_out = np.delete(np.arange(output.expected.size), kept)
     assert left_out.size
     assert np.isinf(output.tolerance.ravel()[left_out]).all()
@@ -115,11 +115,11 @@ def test_what_a_dtype_cannot_hold_may_be_infinite_there():
     (plain,) = (run for run in runs_of("core/plain") if run.dtype == "float16")
     numbers = np.full(plain.expected.outputs["output"].shape, 7e4)
     run = plain._replace(expected=Values({"output": numbers}))
-    output = bounded(run)["output"]
+    output = bounded_outputs(run)["output"]
     assert graded_right(run, "output", numbers + np.inf).all()
     assert passes(numbers + np.inf, output).all()
     wide = plain._replace(dtype="bfloat16", expected=run.expected)
-    assert not passes(numbers + np.inf, bounded(wide)["output"]).any()
+    assert not passes(numbers + np.inf, bounded_outputs(wide)["output"]).any()
 
 
 def test_what_need_only_be_finite_is_finite():
@@ -140,7 +140,7 @@ def test_what_need_only_be_finite_is_finite():
             return None
 
     lost = run._replace(bound=Lost())
-    output, numbers = bounded(lost)["output"], run.expected.outputs["output"]
+    output, numbers = bounded_outputs(lost)["output"], run.expected.outputs["output"]
     for got in (numbers, numbers + 1e300, numbers + np.inf, numbers + np.nan):
         assert (passes(got, output) == graded_right(lost, "output", got)).all()
     assert passes(numbers + 1e300, output).all()
@@ -151,7 +151,7 @@ def test_what_a_convention_leaves_open_may_hold_anything():
         conventions: sum(
             np.isinf(output.tolerance).sum()
             for run in runs_of("nonfinite/hidden_by_*", conventions=conventions)
-            for output in bounded(run).values()
+            for output in bounded_outputs(run).values()
         )
         for conventions in ((), (("masked_nonfinite", "propagates"),))
     }
@@ -164,5 +164,5 @@ def test_what_is_refused_owes_no_values():
     refused = load_suite(select=("rejects/batch_of_one",)).cases["rejects/batch_of_one"]
     declaration = Declaration("", None, "", (refused.operation,), ("float64",))
     (called,) = planned_runs(refused, ("float64",), declaration, Resolved(declaration.conventions))
-    assert bounded(run)
-    assert bounded(called) == {}
+    assert bounded_outputs(run)
+    assert bounded_outputs(called) == {}

@@ -68,7 +68,7 @@ def test_a_full_start_answer_survives_the_way_there_and_back():
         ("float32", "bfloat16"),
         {"softmax.fully_masked_row": "nan"},
     )
-    message = messages.started(declaration, "base64")
+    message = messages.started_message(declaration, "base64")
     assert messages.read_started(message, "node mine.mjs") == messages.Started(declaration, "base64", QUANTIZED_DTYPES)
     assert follows_schema(message, "start_answer")
 
@@ -115,14 +115,14 @@ def test_a_start_answer_owes_these_fields(field):
 
 
 def test_a_program_may_say_why_it_cannot_start():
-    refusal = messages.start_refused("no GPU here")
+    refusal = messages.refused_message("no GPU here")
     with pytest.raises(messages.StartRefusedError, match=r"^no GPU here$"):
         messages.read_started(refusal, "node mine.mjs")
     assert follows_schema(refusal, "start_answer")
 
 
 def test_a_run_request_holds_what_the_case_states_and_no_more():
-    request = messages.run_request(7, REQUEST, "list")
+    request = messages.run_message(7, REQUEST, "list")
     assert request == {
         "type": "run",
         "seq": 7,
@@ -144,7 +144,7 @@ def test_a_run_request_survives_the_way_there_and_back(encoding):
         "causal_alignment": "top_left",
     }
     sent = Request("softmax", "float64", {"x": np.array([[0.1, np.nan]])}, attributes)
-    line = messages.write_message(messages.run_request(1, sent, encoding))
+    line = messages.write_message(messages.run_message(1, sent, encoding))
     request = messages.read_message(line) | {"hint": "a later harness may say more"}
     received = messages.read_run(request, encoding)
     assert received.attributes == attributes

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnspec.contract.implementation import Request
-from attnspec.process.messages import characters_of, run_request
+from attnspec.process.messages import characters_of, run_message
 from attnspec.process.tensors_on_the_wire import DTYPES, ENCODINGS, WireError, decode_tensor, encode_tensor
 
 EXAMPLES = {
@@ -169,6 +169,6 @@ def test_an_infinite_number_literal_is_not_taken_for_an_infinity():
 def test_the_length_of_a_request_is_reported_without_writing_it():
     arrays = {"x": np.ones((30, 40), np.float32), "w_query": np.ones((40, 3), np.float32)}
     request = Request("softmax", "float32", arrays, {})
-    written = len(json.dumps(run_request(1, request, "base64")["inputs"]))
+    written = len(json.dumps(run_message(1, request, "base64")["inputs"]))
     assert 0.9 * written < characters_of(request, "base64") < written
     assert characters_of(request, "list") == 5 * (1200 + 120)

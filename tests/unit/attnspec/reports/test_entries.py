@@ -12,8 +12,8 @@ from attnspec.reports.entries import (
     by_operation,
     diagnosis_lines,
     failure_of,
-    reported,
-    reproduction,
+    rerun_command,
+    shown_failures,
     step_sentence,
     wrong_results,
 )
@@ -63,7 +63,7 @@ def test_the_command_that_runs_it_again_selects_case_and_dtype(student, dtype, o
         **student,
         "implementation": {**student["implementation"], "adapter": "./my file.py", "conventions": {}},
     }
-    command = reproduction(document, "core/plain", dtype)
+    command = rerun_command(document, "core/plain", dtype)
     assert command == f"attnspec validate './my file.py' --select core/plain{options}"
 
 
@@ -92,28 +92,28 @@ def cases(failures):
 def test_many_cases_that_ended_alike_are_one_entry():
     raised = [entry(f"case {number}", "raised TypeError") for number in range(4)]
     together = ("case 0", "case 1", "case 2", "case 3")
-    assert cases(reported([*raised, entry("wrong")])) == ([("wrong",)], [together])
+    assert cases(shown_failures([*raised, entry("wrong")])) == ([("wrong",)], [together])
 
 
 def test_a_few_are_reported_one_by_one_behind_the_wrong_numbers():
-    failures = reported([entry("b", "raised"), entry("a"), entry("c", "raised"), entry("a", dtype="float32")])
+    failures = shown_failures([entry("b", "raised"), entry("a"), entry("c", "raised"), entry("a", dtype="float32")])
     assert cases(failures) == ([("a",), ("b",), ("c",)], [])
     assert failures.by_case[0].dtypes == ("float64", "float32")
 
 
 def test_one_case_in_many_dtypes_is_one_case():
     raised = [entry("a", "raised", dtype=dtype) for dtype in ("float64", "float32", "float16")]
-    assert cases(reported(raised)) == ([("a",)], [])
+    assert cases(shown_failures(raised)) == ([("a",)], [])
 
 
 def test_a_case_may_be_reported_both_ways():
     raised = [entry(name, "raised") for name in "abc"]
-    assert cases(reported([entry("a"), *raised])) == ([("a",)], [("a", "b", "c")])
+    assert cases(shown_failures([entry("a"), *raised])) == ([("a",)], [("a", "b", "c")])
 
 
 def test_other_conventions_are_other_words():
     raised = [entry(name, "raised", under="fully_masked_row=nan" if name > "c" else None) for name in "abcdef"]
-    assert [failure.ending for failure in reported(raised).together] == [
+    assert [failure.ending for failure in shown_failures(raised).together] == [
         "raised",
         "raised (graded under fully_masked_row=nan)",
     ]

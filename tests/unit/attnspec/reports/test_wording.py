@@ -25,8 +25,8 @@ def test_what_is_counted_agrees_with_its_number():
 
 @pytest.mark.parametrize("said", ["it ends.", "does it?", "it does!", "and so on …"])
 def test_what_ends_as_a_sentence_gets_no_full_stop(said):
-    assert wording.sentence(said) == said
-    assert wording.sentence("it ends") == "it ends."
+    assert wording.as_sentence(said) == said
+    assert wording.as_sentence("it ends") == "it ends."
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_ends_as_a_sentence_gets_no_full_stop(said):
 )
 def test_a_verdict_counts_what_was_tried(conformance, counts, said, in_short):
     summary = {"conformance": conformance, "statuses": counts, "clauses_graded": 2, "clauses": 5}
-    assert wording.verdict("it", summary) == said
+    assert wording.verdict_line("it", summary) == said
     assert wording.short_verdict(summary) == in_short
 
 

@@ -9,7 +9,7 @@ import attnspec
 from attnspec.base.errors import ReportError
 from attnspec.cases import canonical_json
 from attnspec.reports.formats import report_to_json
-from attnspec.reports.written_reports import compare, rank, ratio, read_report
+from attnspec.reports.written_reports import compare_reports, rank_reports, read_ratio, read_report
 
 FAILED = {"status": "fail", "check": "values", "message": "wrong"}
 DECLINED = {"status": "unsupported", "message": "not offered"}
@@ -48,7 +48,7 @@ def kinds(changes):
 
 
 def test_the_same_report_changes_nothing(sound):
-    changes = compare(sound, copy.deepcopy(sound))
+    changes = compare_reports(sound, copy.deepcopy(sound))
     assert kinds(changes) == {}
     assert not changes.is_worse
     assert changes.same_suite
@@ -68,22 +68,22 @@ def test_the_same_report_changes_nothing(sound):
     ],
 )
 def test_a_changed_status_is_of_one_kind(changed, runs, before, after, kind, worse):
-    changes = compare(changed({runs[0]: before}), changed({runs[0]: after}))
+    changes = compare_reports(changed({runs[0]: before}), changed({runs[0]: after}))
     assert kinds(changes) == {kind: (runs[0],)}
     assert changes.is_worse == worse
 
 
 def test_another_way_of_going_wrong_is_no_change(changed, runs):
     error = {"status": "error", "check": None, "message": "raised"}
-    assert kinds(compare(changed({runs[0]: FAILED}), changed({runs[0]: error}))) == {}
+    assert kinds(compare_reports(changed({runs[0]: FAILED}), changed({runs[0]: error}))) == {}
 
 
 def test_new_and_vanished_runs_are_distinguished(changed, runs):
-    changes = compare(changed(drop=runs[:1]), changed(drop=runs[1:2]))
+    changes = compare_reports(changed(drop=runs[:1]), changed(drop=runs[1:2]))
     assert kinds(changes) == {"new": (runs[0],), "vanished": (runs[1],)}
     assert changes.is_worse, "a run that vanished may have gone wrong"
-    assert not compare(changed(drop=runs[:1]), changed()).is_worse
-    changes = compare(changed(drop=runs[:1]), changed({runs[0]: FAILED}))
+    assert not compare_reports(changed(drop=runs[:1]), changed()).is_worse
+    changes = compare_reports(changed(drop=runs[:1]), changed({runs[0]: FAILED}))
     assert kinds(changes) == {"new": (runs[0],), "new_failing": (runs[0],)}
     assert changes.is_worse
 
@@ -91,7 +91,7 @@ def test_new_and_vanished_runs_are_distinguished(changed, runs):
 def test_another_suite_is_said(sound):
     other = copy.deepcopy(sound)
     other["suite"]["digest"] = "0" * 64
-    assert not compare(other, sound).same_suite
+    assert not compare_reports(other, sound).same_suite
 
 
 def document(**runs):
@@ -113,27 +113,27 @@ def document(**runs):
 def test_only_runs_that_all_had_compared_count():
     one = document(a=(0.1, 0.2), b=(0.3, 0.9), c=(0.9, 0.95))
     other = document(a=(0.2, 0.4), b=(0.1, 0.5), c=None)
-    first, second = rank([one, other], ["one", "other"])
+    first, second = rank_reports([one, other], ["one", "other"])
     assert (first.name, first.position, first.median, first.worst, first.runs) == ("other", 1, 0.2, 0.5, 2)
     assert (second.name, second.position, second.median, second.worst, second.runs) == ("one", 0, 0.3, 0.9, 2)
 
 
 def test_an_error_beyond_tolerance_comes_last_however_small_the_median():
-    ranked = rank([document(a=(0.0, "inf")), document(a=(0.5, 0.8)), document(a=(0.0, 3.0))], ["x", "y", "z"])
+    ranked = rank_reports([document(a=(0.0, "inf")), document(a=(0.5, 0.8)), document(a=(0.0, 3.0))], ["x", "y", "z"])
     assert [entry.name for entry in ranked] == ["y", "z", "x"]
 
 
 def test_equals_keep_their_order():
-    assert [entry.position for entry in rank([document(a=(0.1, 0.1))] * 3, ["x", "y", "z"])] == [0, 1, 2]
+    assert [entry.position for entry in rank_reports([document(a=(0.1, 0.1))] * 3, ["x", "y", "z"])] == [0, 1, 2]
 
 
 def test_nothing_in_common_is_no_ranking():
-    assert rank([document(a=(0.1, 0.1)), document(b=(0.1, 0.1))], ["x", "y"]) == ()
+    assert rank_reports([document(a=(0.1, 0.1)), document(b=(0.1, 0.1))], ["x", "y"]) == ()
 
 
 @pytest.mark.parametrize(("written", "read"), [(None, None), ("inf", float("inf")), ("nan", float("inf")), (0.5, 0.5)])
 def test_a_ratio_that_is_no_number_is_infinite(written, read):
-    assert ratio(written) == read
+    assert read_ratio(written) == read
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 import attnspec
 from attnspec.base.errors import AttnspecError
-from attnspec.process.messages import read_started, started
+from attnspec.process.messages import read_started, started_message
 from attnspec.runner import Resolved
 from attnspec.targets import load
 
@@ -63,7 +63,7 @@ def test_one_function_keeps_what_its_file_declares(tmp_path):
 def test_a_declaration_survives_the_protocol(tmp_path):
     declared = 'dtypes = {"softmax": ("float32",)}\nwithout = ("float_mask",)'
     declaration = load(module(tmp_path, declared)).declaration
-    read = read_started(started(declaration, "base64"), declaration.adapter).declaration
+    read = read_started(started_message(declaration, "base64"), declaration.adapter).declaration
     assert (read.without, read.dtypes_of) == (declaration.without, declaration.dtypes_of)
 
 
@@ -77,7 +77,7 @@ def test_the_convention_that_is_qualified_most_holds(tmp_path):
     cases = {result.case.id: result.case for result in suite.results}
     resolved = Resolved(load(np_module(conventions)).declaration.conventions)
     chosen = {
-        (case.inputs["mask"].dtype == np.bool_, dtype): resolved.of_run(case, dtype)["fully_masked_row"]
+        (case.inputs["mask"].dtype == np.bool_, dtype): resolved.choices_of_run(case, dtype)["fully_masked_row"]
         for case in cases.values()
         if "mask" in case.inputs
         for dtype in ("float64", "float32")
@@ -150,7 +150,7 @@ def test_a_layout_survives_the_protocol(tmp_path):
     path = tmp_path / "tokens_first.py"
     path.write_text(TOKENS_FIRST)
     declaration = load(str(path)).declaration
-    read = read_started(started(declaration, "base64"), declaration.adapter).declaration
+    read = read_started(started_message(declaration, "base64"), declaration.adapter).declaration
     assert read.layout == declaration.layout == "bshe"
 
 

@@ -15,8 +15,8 @@ from attnspec.reports.entries import (
     Failure,
     diagnosis_lines,
     left_out_sentences,
-    points_at,
-    reported,
+    shown_failures,
+    word_to_explain,
 )
 from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
@@ -64,13 +64,13 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
         unseen = wording.NUMBERS_ALONE if report.invocation.export else None
         unfit = [f"Not graded: {reason}" for reason in declaration.unfit.values()]
-        for sentence in filter(None, (wording.requested_in(declaration.requested_in), beside, *unfit, unseen, left)):
+        for sentence in filter(None, (wording.layout_sentence(declaration.requested_in), beside, *unfit, unseen, left)):
             say(console, sentence, style="yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             say(console, sentence)
     name = wording.shown_name(report.declaration.name, report.declaration.version)
     colour = "green" if report.conforms else "red"
-    say(console, wording.verdict(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+    say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
 
 
 def _print_what_could_be_declared(declarations: Declarations, console: Console) -> None:
@@ -181,7 +181,7 @@ def _print_counted(count: int, lines: Sequence[str], console: Console) -> None:
 
 def _print_all_known(problem: Problem, console: Console, known: set[str]) -> None:
     """Print all facts of a problem and more of its cases; the words of clauses in `known` are not repeated."""
-    by_case = sorted(problem.results, key=lambda result: result.case.id != problem.telling.case.id)
+    by_case = sorted(problem.results, key=lambda result: result.case.id != problem.clearest.case.id)
     results = [result_to_json(result, outputs=False) for result in by_case]
     titles = {result.case.id: result.case.title for result in problem.results}
     entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
@@ -189,10 +189,10 @@ def _print_all_known(problem: Problem, console: Console, known: set[str]) -> Non
         console.print()
         for line in diagnosis_lines(entry):
             say(console, line, indent=_INDENT)
-    failures = reported(results)
+    failures = shown_failures(results)
     for failure in failures.by_case[:_CASES_SHOWN]:
         console.print()
-        _print_case(failure, titles[failure.cases[0]], console, None if any(map(points_at, entries)) else known)
+        _print_case(failure, titles[failure.cases[0]], console, None if any(map(word_to_explain, entries)) else known)
     more = len(failures.by_case) - _CASES_SHOWN
     if more > 0:
         what = "case" if more == 1 else "cases"
@@ -258,7 +258,7 @@ def _closing(report: Report) -> list[str]:
         *([] if compared is None else [f"{compared}."]),
         *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
         *(
-            wording.verdict(f"In {TITLES[family]}, it", summary_to_json(of_family))
+            wording.verdict_line(f"In {TITLES[family]}, it", summary_to_json(of_family))
             for family, of_family in report.by_family.items()
             if len(report.by_family) > 1
         ),

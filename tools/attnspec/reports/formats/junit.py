@@ -15,7 +15,7 @@ from xml.etree import ElementTree as Xml
 from attnspec.base.plain_text import plain_text
 from attnspec.grading import NOT_GRADED, WRONG
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_of, failure_of, implementation_name, profile_of, reproduction
+from attnspec.reports.entries import diagnosis_of, failure_of, implementation_name, profile_of, rerun_command
 
 _LONGEST_MESSAGE = 300
 
@@ -97,5 +97,5 @@ def _add_outcome(
     facts = [line for line in (failure.step, failure.worst, under) if line is not None]
     facts += [f"Clause {wording.clause_in_words(clause)}" for clause in failure.clauses]
     lines = [plain_text(failure.message), *diagnosis, *map(plain_text, facts)]
-    again = f"Run it again: {reproduction(document, result['case'], result['dtype'])}"
+    again = f"Run it again: {rerun_command(document, result['case'], result['dtype'])}"
     outcome.text = "\n".join([*lines, again])

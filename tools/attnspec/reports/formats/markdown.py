@@ -20,11 +20,11 @@ from attnspec.reports.entries import (
     diagnosis_of,
     implementation_name,
     left_out_sentences,
-    points_at,
     profile_of,
-    reported,
-    reproduction,
+    rerun_command,
+    shown_failures,
     suspicions,
+    word_to_explain,
     wrong_results,
 )
 
@@ -43,7 +43,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters."""
     sign, name = _SIGNS[document["summary"]["conformance"]], code(implementation_name(document))
     head = [
-        f"### {sign} {wording.verdict(name, document['summary'], document.get('not_run'))}",
+        f"### {sign} {wording.verdict_line(name, document['summary'], document.get('not_run'))}",
         "",
         *_table(document),
         "",
@@ -61,7 +61,7 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def _not_seen(document: Mapping[str, Any]) -> list[str]:
     """Return the sentences on a run in a layout, one that ended early, or one of which numbers alone were seen."""
-    layout = wording.requested_in(document["implementation"].get("asked_in"))
+    layout = wording.layout_sentence(document["implementation"].get("asked_in"))
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
     unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
     return [line for said in filter(None, (layout, sentence, unseen)) for line in (said, "")]
@@ -117,7 +117,7 @@ def _diagnosis(document: Mapping[str, Any]) -> list[str]:
     for operation, results in by_operation(wrong_results(document)).items():
         lines += [f"**{prose(operation)}**: {len(results)} went wrong", ""]
         sentences = diagnosis_of(document, operation)
-        if not any(points_at(entry) for entry in document["diagnosis"] if entry["operation"] == operation):
+        if not any(word_to_explain(entry) for entry in document["diagnosis"] if entry["operation"] == operation):
             sentences += suspicions(document, operation)
         lines += [*(f"- {prose(sentence)}" for sentence in sentences), *([""] if sentences else [])]
     return lines
@@ -128,7 +128,7 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
     wrong = wrong_results(document)
     if not wrong:
         return []
-    failures = reported(wrong)
+    failures = shown_failures(wrong)
     first = (*failures.by_case, *failures.together)[0]
     count = len({result["case"] for result in wrong})
     opening = ["<details>", f"<summary>Failing cases: {count}</summary>", ""]
@@ -138,7 +138,7 @@ def _failures(document: Mapping[str, Any], room: int) -> list[str]:
         "",
         "To run the first one again:",
         "",
-        *_fenced(reproduction(document, first.cases[0], first.dtypes[0])),
+        *_fenced(rerun_command(document, first.cases[0], first.dtypes[0])),
         "",
     ]
     room -= sum(len(line) + 1 for line in (*opening, *closing))

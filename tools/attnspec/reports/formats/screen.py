@@ -8,7 +8,7 @@ from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
-from attnspec.reports.entries import failure_of, points_at, suspected_clauses
+from attnspec.reports.entries import failure_of, suspected_clauses, word_to_explain
 from attnspec.reports.problems import Problem, Whole
 from attnspec.reports.report import Report, diagnosis_to_json, result_to_json
 
@@ -32,12 +32,12 @@ _FAILED_CHECKS = {
 
 def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     """Return fault, remedy, clause and the failure that shows it best; parameters as for `cause_lines`."""
-    failure = failure_of([result_to_json(problem.telling, outputs=False)])
+    failure = failure_of([result_to_json(problem.clearest, outputs=False)])
     case, dtype = failure.cases[0], failure.dtypes[0]
     such = f"Such as {case if dtype == ANY else f'{case} ({dtype})'}"
     # A problem that is reported by its ending has shown that.
     such += "." if problem.kind == "ending" else f": {_cropped(failure.ending)}"
-    shown = " ".join(map(wording.sentence, filter(None, (such, failure.step))))
+    shown = " ".join(map(wording.as_sentence, filter(None, (such, failure.step))))
     return [*cause_lines(problem, whole, alone=alone), shown]
 
 
@@ -49,7 +49,7 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     """
     entries = [diagnosis_to_json(entry) for entry in problem.diagnosis]
     first = entries[0] if entries else None
-    failure = failure_of([result_to_json(problem.telling, outputs=False)])
+    failure = failure_of([result_to_json(problem.clearest, outputs=False)])
     if problem.kind == "check":
         check = failure.check or failure.status
         known = wording.broken_clause(entries[0]["clause"]) if len(problem.clauses) == 1 else _breaks(problem.clauses)
@@ -78,8 +78,8 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
 
 def most_explained(problems: Sequence[Problem]) -> str:
     """Return the word that `attnspec explain` says most about: a mistake or a clause, else a case."""
-    found = (points_at(diagnosis_to_json(entry)) for problem in problems for entry in problem.diagnosis)
-    return next(filter(None, found), problems[0].telling.case.id)
+    found = (word_to_explain(diagnosis_to_json(entry)) for problem in problems for entry in problem.diagnosis)
+    return next(filter(None, found), problems[0].clearest.case.id)
 
 
 def not_graded_line(report: Report, room: int) -> str | None:

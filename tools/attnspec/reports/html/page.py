@@ -17,10 +17,10 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
-from attnspec.reports.entries import command_words, profile_of, step_sentence, without_a_name
+from attnspec.reports.entries import command_words, profile_of, step_sentence, unnamed_failures
 from attnspec.reports.html.glossary import glossary, sources
 from attnspec.reports.html.pictures import Pictures
-from attnspec.reports.written_reports import rank, ratio
+from attnspec.reports.written_reports import rank_reports, read_ratio
 
 MOST_DETAILED = 20
 """Cases that may be requested beside the failing ones."""
@@ -172,15 +172,15 @@ def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
 
     Where a check alone gives the broken clause, its cases are those `of_clause`.
     """
-    share = wording.share(entry["operation"], entry["explains"], entry["of"])
+    share = wording.explained_share(entry["operation"], entry["explains"], entry["of"])
     shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"sentence": entry["sentence"], "share": share}
     if entry["sentence"]:
         return shown | {"of_clause": None}
-    return shown | {"of_clause": entry["clause"], "clause": None, "sentence": " ".join(without_a_name(entry))}
+    return shown | {"of_clause": entry["clause"], "clause": None, "sentence": " ".join(unnamed_failures(entry))}
 
 
 def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
-    ranked = rank(documents, names) if len(documents) > 1 else ()
+    ranked = rank_reports(documents, names) if len(documents) > 1 else ()
     return [
         {"implementation": of.position, "median": _finite(of.median), "worst": _finite(of.worst), "runs": of.runs}
         for of in ranked
@@ -205,7 +205,7 @@ def _result(result: Mapping[str, Any], positions: Mapping[str, int], texts: _Tex
         (*FLOAT_DTYPES, ANY).index(result["dtype"]),
         STATUSES.index(result["status"]),
         texts.position(result["message"]),
-        None if worst is None else _finite(ratio(worst["ratio"])),
+        None if worst is None else _finite(read_ratio(worst["ratio"])),
         *(texts.position(said or "") for said in (result["check"], step_sentence(result), result["under"])),
     ]
 

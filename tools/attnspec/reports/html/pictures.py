@@ -240,7 +240,7 @@ class Pictures:
 
         if self._case.properties is not None or dtype not in self._case.runs:
             return None
-        resolved = Resolved(conventions).of_run(self._case, dtype)
+        resolved = Resolved(conventions).choices_of_run(self._case, dtype)
         with np.errstate(all="ignore"):
             return prepare(self._case, [dtype], resolved)[dtype]
 

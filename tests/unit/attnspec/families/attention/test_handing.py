@@ -9,7 +9,7 @@ import pytest
 import attnspec
 from attnspec.cases import load_suite
 from attnspec.cases.generator import Generated
-from attnspec.runner import arrays_of, prepare_suite
+from attnspec.runner import inputs_in_c_order, prepare_suite
 from attnspec_reference import scaled_dot_product_attention_backward as reference
 
 NAME = "scaled_dot_product_attention_backward"
@@ -76,5 +76,5 @@ def test_a_long_case_is_drawn_in_the_dtype_of_the_run_alone(monkeypatch):
     monkeypatch.setattr(Generated, "whole", noted)
     suite = load_suite(select=["long/thousands/causal_1000"])
     (run,) = prepare_suite(suite, "scaled_dot_product_attention", ["float32"])
-    assert arrays_of(run)["query"].dtype == np.float32
+    assert inputs_in_c_order(run)["query"].dtype == np.float32
     assert drawn == {"float32"}

@@ -11,8 +11,8 @@ from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import Run, grade
-from attnspec.offline.exporting import not_shown
-from attnspec.offline.manifest import Manifest, file_of
+from attnspec.offline.exporting import why_not_exported
+from attnspec.offline.manifest import Manifest, file_stem
 from attnspec.offline.tensor_files import READERS, TensorFileError
 from attnspec.runner import Key, Resolved, Result, offered_part, planned_runs
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
@@ -20,11 +20,11 @@ from attnspec.targets import Declaration, Declined, Malformed, Outputs
 
 def answer_files(folder: Path, case_id: str, dtype: str) -> list[Path]:
     """Return the files that answer a case in a dtype: none, or one, or too many."""
-    paths = (folder / f"{file_of(case_id, dtype)}.out.{suffix}" for suffix in READERS)
+    paths = (folder / f"{file_stem(case_id, dtype)}.out.{suffix}" for suffix in READERS)
     return [path for path in paths if path.is_file()]
 
 
-def read_answer(folder: Path, run: Run) -> Outputs | Declined | Malformed:
+def read_answer_file(folder: Path, run: Run) -> Outputs | Declined | Malformed:
     """Read the answer to a run: `Declined` where there is none, `Malformed` about a file that cannot be read."""
     files = answer_files(folder, run.case.id, run.dtype)
     if not files:
@@ -57,7 +57,7 @@ def _with_bfloat16(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     return array.view(ml_dtypes.bfloat16) if is_bits and array.dtype.name != "bfloat16" else array
 
 
-def answered(manifest: Manifest, folder: Path, *, name: str, adapter: str) -> Declaration:
+def declaration_of_answers(manifest: Manifest, folder: Path, *, name: str, adapter: str) -> Declaration:
     """Return a declaration of the operations with an answer, of all if there is no answer; `name` is for reports."""
     entries = [entry for entry in manifest.cases if answer_files(folder, entry.case, entry.dtype)]
     operations = {entry.operation for entry in entries or manifest.cases}
@@ -80,8 +80,8 @@ def graded_answers(suite: Suite, manifest: Manifest, declaration: Declaration, f
     for case in offered_part(suite, declaration.operations).suite.cases.values():
         dtypes = [dtype for dtype in case.runs if (case.id, dtype) in known or dtype == ANY]
         for run in planned_runs(case, dtypes, declaration, resolved):
-            reason = not_shown(run)
-            answer = read_answer(folder, run) if reason is None else Declined(f"not exported: {reason}")
+            reason = why_not_exported(run)
+            answer = read_answer_file(folder, run) if reason is None else Declined(f"not exported: {reason}")
             got = answer.values if isinstance(answer, Outputs) else None
             results.append(Result(run, grade(run, answer), 0.0, got, numbers_alone=True))
     return tuple(results)

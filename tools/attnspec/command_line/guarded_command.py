@@ -1,4 +1,4 @@
-"""``python -m attnspec.command_line.guarded JOURNAL WORD ...``: the command line, as it is started to be guarded."""
+"""``python -m attnspec.command_line.guarded_command JOURNAL WORD ...``: a command line, started to be guarded."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ def run(journal_path: str, words: list[str]) -> None:
     journal = shared_journal(Path(journal_path))
     status = main(words, guard=journal)
     if os.getpid() == process:
-        journal.concludes(status)
+        journal.keep_exit_status(status)
     leave(process)
 
 
