@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from attnspec.base.extensions import THIRD_PARTY
 from attnspec.contract import CONVENTIONS, FAMILIES, IN_LAYOUT, OPERATIONS
 
 ROOT = Path(__file__).parents[2]
 HARNESS = ROOT / "tools" / "attnspec"
-ROOMS = (
-    HARNESS,
-    *(folder for folder in sorted((ROOT / "tools").glob("attnspec_*")) if folder.name != "attnspec_adapters"),
-)
-"""Adapters are one module a library, and say which operations of each family it has."""
+ROOMS = (HARNESS, *sorted((ROOT / "tools").glob("attnspec_*")))
+LIBRARIES = {path.partition(":")[0].split(".")[1] for path in THIRD_PARTY.values()}
+"""Libraries with adapters: what is named after one says which operations of each family it has."""
 EVERYBODYS = {
     "key",
     "value",
@@ -57,8 +56,10 @@ HELP = ("help", "metavar")
 
 
 def is_of_a_family(path: Path) -> bool:
-    """Return whether a file is of a family: in a folder of its name, or named after it in a room of several."""
+    """Return whether a file is of a family, by its folder or name, or the adapter of a library."""
     parts = path.relative_to(ROOT).with_suffix("").parts
+    if "attnspec_adapters" in parts and any(part.split("_")[0] in LIBRARIES for part in parts[2:]):
+        return True
     return "families" in parts or any(family in parts for family in FAMILIES)
 
 

@@ -45,7 +45,8 @@ from attnspec.base.errors import TargetError, Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
-from attnspec_adapters.composing import biases_of, composed, matrices_of, refuse_scale, taking
+from attnspec_adapters.attention import biases_of, matrices_of, refuse_scale
+from attnspec_adapters.composing import composed, taking
 
 __all__ = ["adapter"]
 

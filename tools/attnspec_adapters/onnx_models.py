@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
-from attnspec_adapters.composing import softmax_along, taking
+from attnspec_adapters.attention import softmax_along
+from attnspec_adapters.composing import taking
 
 Run = Callable[[bytes, Mapping[str, NDArray[Any]]], Sequence[NDArray[Any]]]
 

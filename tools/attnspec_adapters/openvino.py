@@ -35,7 +35,8 @@ from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES, LARGEST, numpy_dtype
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
-from attnspec_adapters.composing import composed, softmax_along
+from attnspec_adapters.attention import softmax_along
+from attnspec_adapters.composing import composed
 
 __all__ = ["adapter"]
 

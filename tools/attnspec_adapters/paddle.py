@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.families.attention.folding import plain_attention
 from attnspec.tensors.libraries import import_library
-from attnspec_adapters.composing import composed, softmax_along
+from attnspec_adapters.attention import softmax_along
+from attnspec_adapters.composing import composed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.of_torch import to_array, to_tensor, torch
-from attnspec_adapters.composing import biases_of, matrices_of, refuse_scale, taking
+from attnspec_adapters.attention import biases_of, matrices_of, refuse_scale
+from attnspec_adapters.composing import taking
 from attnspec_adapters.torch.kernels import CONVENTIONS, TorchAdapter, TorchKernel
 
 _OPTIONAL = "b_query b_key b_value b_output mask is_causal scale"

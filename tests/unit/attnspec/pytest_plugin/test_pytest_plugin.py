@@ -72,7 +72,8 @@ def test_a_failure_is_reported_shortly_and_what_failures_share_once_at_the_end(r
     result.stdout.fnmatch_lines(
         [
             f"_* {ROWS}?float64? _*",
-            "output?*? is *; expected * within * (the error*",
+            "output?*? is *; expected * within * (the error",
+            "is * times that)*",
             "Softmax of a 3x4 array along each row",
             "*it is softmax.*: The *",
             f"Debug it: pytest --attnspec=wrong.py 'attnspec/documents::{ROWS}?float64?' --pdb",
