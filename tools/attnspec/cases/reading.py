@@ -21,6 +21,7 @@ from typing import Any, cast
 from attnspec.base.errors import FixtureError
 from attnspec.base.files import SCHEMA_FOLDER
 from attnspec.cases.case import FORMAT, Case, case_from_json
+from attnspec.cases.stored_tolerances import TOLERANCES, read_profile
 
 SUFFIX = ".cases"
 """Suffix of the name of a bundle, behind that of its profile."""
@@ -134,7 +135,7 @@ RETIRED = "retired.json"
 SMOKE = "smoke.json"
 """The file that names the cases of the profile ``smoke``, which takes its cases from all the others."""
 
-RECORDS = (INDEX, RELEASED, RETIRED, SMOKE)
+RECORDS = (INDEX, RELEASED, RETIRED, SMOKE, TOLERANCES)
 """The files of a golden folder that are no cases."""
 
 
@@ -257,8 +258,11 @@ def read_case(folder: Path, case_id: str, entry: Mapping[str, Any]) -> Case:
     """Read a case by its entry in the index; raise `FixtureError` where neither digest nor checks vouch for it."""
     path = folder / f"{case_id}.json"
     content = file_content(path)
-    if hashlib.sha256(content).hexdigest() == entry["sha256"] and "checked" not in entry:
-        return case_from_json(json.loads(content), vouched=True)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest == entry["sha256"] and "checked" not in entry:
+        case = case_from_json(json.loads(content), vouched=True)
+        tolerances = read_profile(folder, case.profile)
+        return case if tolerances is None else case._replace(stored_tolerances=tolerances.of(case, digest))
     document = check_file(path)
     if document["id"] != case_id:
         raise FixtureError(f"{path} holds the id {document['id']!r} at /id; the id of a case is its path: {case_id!r}.")

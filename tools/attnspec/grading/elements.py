@@ -96,7 +96,7 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], index: int
     shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
     expected_output: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
-    tolerance, to_interval = run.bound.of(name, index).error, in_interval(run, expected, name, index)
+    tolerance, to_interval = run.bound.error(name, index), in_interval(run, expected, name, index)
     if run.operation.outputs_by_name[name].exact:
         tolerance = np.zeros(expected_output.shape)
     left_out = either(left_open(run, expected, name), None if to_interval is None else to_interval.elements)
@@ -141,7 +141,7 @@ def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None
 def in_interval(run: Run, expected: Values, name: str, index: int) -> InInterval | None:
     """Return the elements of an output that an interval alone bounds, or None for none; `index` as in `compare`."""
     assert run.bound is not None
-    vacuous, tolerance = run.bound.vacuous(name, index), run.bound.of(name, index).error
+    vacuous, tolerance = run.bound.vacuous(name, index), run.bound.error(name, index)
     # A finite sum has finite terms.
     if not math.isfinite(tolerance.sum()):
         vacuous = either(vacuous, ~np.isfinite(tolerance))
