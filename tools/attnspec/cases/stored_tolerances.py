@@ -65,9 +65,7 @@ class StoredTolerances(NamedTuple):
 
     def belong_to(self, case: Case) -> bool:
         """Return whether nothing was changed in a case that a tolerance depends on."""
-        return (
-            self.inputs is case.inputs and self.attributes is case.attributes and self.expected is case.expected
-        )
+        return self.inputs is case.inputs and self.attributes is case.attributes and self.expected is case.expected
 
     @property
     def sensitive_to(self) -> Sequence[str]:

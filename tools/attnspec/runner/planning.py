@@ -181,7 +181,11 @@ def _as_seen(case: Case, dtype: str) -> Mapping[str, NDArray[Any]]:
 
 
 def _bound(
-    case: Case, family: Family, grades: Sequence[Grade], seen: Callable[[], Mapping[str, NDArray[Any]]], choices: Choices
+    case: Case,
+    family: Family,
+    grades: Sequence[Grade],
+    seen: Callable[[], Mapping[str, NDArray[Any]]],
+    choices: Choices,
 ) -> Tolerance:
     """Return the tolerances in each grade: as stored, where these hold under the choices, or computed."""
     if case.is_certified:

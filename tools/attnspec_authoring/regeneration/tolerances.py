@@ -1,7 +1,7 @@
 """Stored tolerances of a golden folder: computed, compared with what is stored, and written profile by profile.
 
-A stored number that still holds is kept: sums differ between processors in their last bits, and where such a sum lies at
-the border of two of the numbers that are stored, either is right.
+A stored number that still holds is kept: sums differ between processors in their last bits, and where such a sum lies
+at the border of two of the numbers that are stored, either is right.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -75,12 +75,12 @@ class _Bounds(NamedTuple):
 
 
 def tolerance_files(
-    folder: Path, cases: Iterable[Case], digests: Mapping[str, str], *, everything: bool
+    folder: Path, cases: Iterable[Case], digests: Mapping[str, str], *, anew: Callable[[Case], bool]
 ) -> dict[str, bytes]:
     """Return file name to content for the record of stored tolerances and the file of each profile.
 
     `digests` are those of the cases' files, by id. The stored bounds of a case are kept where its digest and that of
-    the model are the present ones, or, with `everything`, where they hold when computed anew.
+    the model are the present ones, or, where `anew` says that they are computed, where they hold.
     """
     by_profile: dict[str, list[Case]] = {}
     for case in cases:
@@ -96,7 +96,7 @@ def tolerance_files(
         written = _Written()
         for case in of_profile:
             known = _stored_bounds(stored, case, digests[case.id])
-            if known is None or everything or not is_same_model:
+            if known is None or not is_same_model or anew(case):
                 computed = _computed_bounds(case)
                 known = known if known is not None and _hold(known, computed) else computed
             written.add(case, digests[case.id], known)
@@ -167,6 +167,9 @@ def _computed_bounds(case: Case) -> _Bounds:
         unspecified = _whole(run.bound.unspecified, run)
         by_convention = _whole(run.bound.by_convention, run)
     grades = tuple(dict.fromkeys(grade for _, grade in errors))
+    errors = {
+        (name, grade): errors[name, grade] for name in dict.fromkeys(name for name, _ in errors) for grade in grades
+    }
     return _Bounds(
         grades, errors, unspecified, by_convention, left_open, intervals, tuple(_sensitive_to(case, runs, normative))
     )
@@ -191,25 +194,25 @@ def _sensitive_to(case: Case, runs: Mapping[str, Run], normative: Choices) -> It
         if CONVENTIONS[name].settles is not Settles.RESULTS:
             continue
         others = [Choices({**normative, name: choice}) for choice in CONVENTIONS[name].choices[1:]]
-        if case.inputs.keys() & set(_CHANGES_TOLERANCES.get(name, ())):
-            yield name
-        elif any(_changes_expected(run, choices) for run in runs.values() for choices in others):
+        if case.inputs.keys() & set(_CHANGES_TOLERANCES.get(name, ())) or any(
+            _changes_expected(run, choices) for run in runs.values() for choices in others
+        ):
             yield name
 
 
 def _changes_expected(run: Run, choices: Choices) -> bool:
     """Return whether choices change the expected values of a run, the elements left open, or what is said of them."""
-    assert isinstance(run.expected, Values)
+    expected = run.expected
+    assert isinstance(expected, Values)
     assert run.bound is not None
     other = run.family.expected(dict(run.case.golden(run.dtype)), choices, run.bound, run.bound_index)
-    return (
-        bool(other.under)
-        or any(not np.array_equal(other.outputs[name], run.expected.outputs[name], equal_nan=True) for name in other.outputs)
-        or any(
-            not np.array_equal(found, run.expected.ungraded.get(name, np.zeros_like(found)))
-            for name, found in other.ungraded.items()
-        )
-    )
+    if other.under:
+        return True
+    none = np.False_
+    return not all(
+        np.array_equal(array, expected.outputs[name], equal_nan=array.dtype.kind == "f")
+        for name, array in other.outputs.items()
+    ) or any(np.any(found != expected.ungraded.get(name, none)) for name, found in other.ungraded.items())
 
 
 def _hold(stored: _Bounds, computed: _Bounds) -> bool:
@@ -254,21 +257,23 @@ class _Written:
 
     def add(self, case: Case, digest: str, bounds: _Bounds) -> None:
         """Put the bounds of a case behind those of the cases before it."""
-        names = list(dict.fromkeys(name for name, _ in bounds.errors))
+        first: dict[str, int] = {}
+        for (name, _), error in bounds.errors.items():
+            begins = self._put("codes", rounded_up(error))
+            first.setdefault(name, begins)
         entry: dict[str, Any] = {
             "sha256": digest,
-            "grades": list(map(grade_name, bounds.grades)),
-            "outputs": {
-                name: [self._put("codes", rounded_up(bounds.errors[name, grade])) for grade in bounds.grades][0]
-                for name in names
-            },
+            "grades": [grade_name(grade) for grade in bounds.grades],
+            "outputs": first,
             "sensitive_to": list(bounds.sensitive_to),
         }
         for kind, marks in (("unspecified", bounds.unspecified), ("by_convention", bounds.by_convention)):
             if marks:
                 entry[kind] = self._put_marks(marks)
         if bounds.left_open:
-            entry["left_open"] = {grade_name(grade): self._put_marks(marks) for grade, marks in bounds.left_open.items()}
+            entry["left_open"] = {
+                grade_name(grade): self._put_marks(marks) for grade, marks in bounds.left_open.items()
+            }
         for (name, grade), (elements, ends) in bounds.intervals.items():
             of_grade = entry.setdefault("in_interval", {}).setdefault(grade_name(grade), {})
             of_grade[name] = [self._put("marks", elements), self._put("ends", ends)]
