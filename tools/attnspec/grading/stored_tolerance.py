@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance
-from attnspec.cases.stored_tolerances import Grade, StoredTolerances
+from attnspec.cases.stored_tolerances import Ends, Grade, StoredTolerances
 
 
 class StoredTolerance(Tolerance):
@@ -34,15 +34,17 @@ class StoredTolerance(Tolerance):
             return self.modelled.of(output, run)
         return Estimate(self.modelled.of(output, run).value, self.error(output, run))
 
+    def ends(self, output: str, run: int = 0) -> Ends | None:
+        """Return the elements of an output that an interval alone bounds in a grade, and its ends; None for none."""
+        return self._stored.ends(output, self._grades[run])
+
     def vacuous(self, output: str, run: int = 0) -> NDArray[np.bool_] | None:
-        """Return the elements of an output that an interval alone bounds in a grade, or None for none."""
-        ends = self._stored.ends(output, self._grades[run])
-        return None if ends is None else ends.elements
+        """Return the elements of an output whose tolerance says nothing in a grade, or None for none."""
+        return self.modelled.vacuous(output, run)
 
     def interval(self, output: str, run: int = 0) -> Interval | None:
-        """Return the interval of these elements."""
-        ends = self._stored.ends(output, self._grades[run])
-        return None if ends is None else Interval(ends.lowest, ends.highest)
+        """Return the interval of the elements of an output in a grade, or None where they have no bounds."""
+        return self.modelled.interval(output, run)
 
     def left_open(self, run: int = 0) -> Mapping[str, NDArray[np.bool_]]:
         """Return the elements that the normative conventions leave open in a grade, by output."""
