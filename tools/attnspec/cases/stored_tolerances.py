@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
@@ -53,7 +54,7 @@ class Ends(NamedTuple):
 class StoredTolerances(NamedTuple):
     """The stored tolerances of a case, as its entry says where they lie in the numbers of its profile.
 
-    They belong to the inputs, the attributes and the expected values that are named here, and to no changed ones.
+    They belong to the inputs, attributes, expected values and changed argument that are named here, and to no others.
     `sensitive_to` are the conventions of which a choice would change something that is stored.
     """
 
@@ -61,11 +62,24 @@ class StoredTolerances(NamedTuple):
     numbers: _Numbers
     inputs: object
     attributes: object
-    expected: Mapping[str, Mapping[str, NDArray[Any]]]
+    expected: object
+    changed_argument: object = None
 
     def belong_to(self, case: Case) -> bool:
         """Return whether nothing was changed in a case that a tolerance depends on."""
-        return self.inputs is case.inputs and self.attributes is case.attributes and self.expected is case.expected
+        return (
+            self.inputs is case.inputs
+            and self.attributes is case.attributes
+            and self.expected is case.expected
+            and self.changed_argument is case.changed_argument
+        )
+
+    def of_changed_call(self, follows: Case) -> StoredTolerances | None:
+        """Return those of the call with its one argument changed, which is a case of its own; None where none are."""
+        entry = self.entry.get("changed")
+        if entry is None or follows.expected is None:
+            return None
+        return StoredTolerances(entry, self.numbers, follows.inputs, follows.attributes, follows.expected)
 
     @property
     def sensitive_to(self) -> Sequence[str]:
@@ -74,34 +88,31 @@ class StoredTolerances(NamedTuple):
 
     def error(self, output: str, grade: Grade) -> NDArray[np.float64]:
         """Return the tolerance of each element of an output in a grade."""
-        whole = self._whole(output)
-        first = self.entry["outputs"][output] + whole.size * self.entry["grades"].index(grade_name(grade))
-        return self.numbers.tolerances[first : first + whole.size].reshape(whole.shape)
+        first, shape = self.entry["outputs"][output]
+        size = math.prod(shape)
+        first += size * self.entry["grades"].index(grade_name(grade))
+        return self.numbers.tolerances[first : first + size].reshape(shape)
 
     def marks(self, kind: str, grade: Grade | None = None) -> dict[str, NDArray[np.bool_]]:
         """Return marked elements by output: ``unspecified`` or ``by_convention``, or in a grade ``left_open``."""
-        found: dict[str, NDArray[np.bool_]] = {}
-        for output, first in self._entries(kind, grade).items():
-            whole = self._whole(output)
-            found[output] = self.numbers.marks[first : first + whole.size].reshape(whole.shape)
-        return found
+        return {output: self._marked(output, first) for output, first in self._entries(kind, grade).items()}
 
     def ends(self, output: str, grade: Grade) -> Ends | None:
         """Return the elements of an output that an interval alone bounds in a grade, and its ends; None for none."""
         position = self._entries("in_interval", grade).get(output)
         if position is None:
             return None
-        whole, (first_mark, first_end) = self._whole(output), position
-        elements = self.numbers.marks[first_mark : first_mark + whole.size].reshape(whole.shape)
+        first_mark, first_end = position
+        elements = self._marked(output, first_mark)
         count = int(np.count_nonzero(elements))
-        lowest, highest = np.full(whole.shape, -np.inf), np.full(whole.shape, np.inf)
+        lowest, highest = np.full(elements.shape, -np.inf), np.full(elements.shape, np.inf)
         lowest[elements] = self.numbers.ends[first_end : first_end + count]
         highest[elements] = self.numbers.ends[first_end + count : first_end + 2 * count]
         return Ends(elements, lowest, highest)
 
-    def _whole(self, output: str) -> NDArray[Any]:
-        """Return an array of the shape of an output, which is the same in every dtype."""
-        return next(iter(self.expected.values()))[output]
+    def _marked(self, output: str, first: int) -> NDArray[np.bool_]:
+        shape = self.entry["outputs"][output][1]
+        return self.numbers.marks[first : first + math.prod(shape)].reshape(shape)
 
     def _entries(self, kind: str, grade: Grade | None) -> Mapping[str, Any]:
         found = self.entry.get(kind, {})
@@ -127,7 +138,7 @@ class ProfileTolerances(NamedTuple):
         entry = self.entries.get(case.id)
         if entry is None or entry["sha256"] != sha256 or case.expected is None:
             return None
-        return StoredTolerances(entry, self.numbers, case.inputs, case.attributes, case.expected)
+        return StoredTolerances(entry, self.numbers, case.inputs, case.attributes, case.expected, case.changed_argument)
 
 
 def grade_name(grade: Grade) -> str:

@@ -188,15 +188,11 @@ def _bound(
     choices: Choices,
 ) -> Tolerance:
     """Return the tolerances in each grade: as stored, where these hold under the choices, or computed."""
-    if case.is_certified:
-        compute = partial(_computed_bound, case, family, grades, seen, choices)
-        stored = case.stored_tolerances
-        if stored is not None and stored.belong_to(case) and _hold(stored, grades, choices):
-            return StoredTolerance(stored, grades, compute)
-        return compute()
-    bound = _computed_bound(case, family, [*grades, (REFERENCE_DTYPE, False)], seen, choices)
-    bound.run_of_values = len(grades)
-    return bound
+    compute = partial(_computed_bound, case, family, grades, seen, choices)
+    stored = case.stored_tolerances
+    if stored is not None and stored.belong_to(case) and _hold(stored, grades, choices):
+        return StoredTolerance(stored, grades, compute)
+    return compute()
 
 
 def _hold(stored: StoredTolerances, grades: Sequence[Grade], choices: Choices) -> bool:
@@ -216,14 +212,21 @@ def _computed_bound(
 ) -> Tolerance:
     """Return the tolerances in each grade, computed by the family's model."""
     inputs = seen()
+    own = len(grades)
+    if not case.is_certified:
+        grades = (*grades, (REFERENCE_DTYPE, False))
     precisions = [precision_of(dtype, fused=fused, inside=choices.inner_dtype) for dtype, fused in grades]
     precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
     try:
         if isinstance(inputs, Inputs):
-            return family.sampled_tolerance(case.operation, inputs, case.attributes, case.sample, precision, choices)
-        return family.tolerance(case.operation, inputs, case.attributes, precision, choices)
+            bound = family.sampled_tolerance(case.operation, inputs, case.attributes, case.sample, precision, choices)
+        else:
+            bound = family.tolerance(case.operation, inputs, case.attributes, precision, choices)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise FixtureError(
             f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "
             "Correct its recipe and run `attnspec regenerate`."
         ) from None
+    if not case.is_certified:
+        bound.run_of_values = own
+    return bound

@@ -26,6 +26,7 @@ from attnspec.cases.stored_tolerances import (
     Ends,
     Grade,
     ProfileTolerances,
+    StoredTolerances,
     compressed,
     grade_called,
     grade_name,
@@ -34,10 +35,11 @@ from attnspec.cases.stored_tolerances import (
     rounded_up,
     unpacked,
 )
-from attnspec.contract import CONVENTIONS, OPERATIONS, declarations
+from attnspec.contract import CONVENTIONS, declarations
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices
 from attnspec.grading import InInterval, Run, Values, in_interval
+from attnspec.runner.changed_call import changed_run, expected_by_reference
 from attnspec.runner.planning import prepare
 
 if TYPE_CHECKING:
@@ -62,7 +64,8 @@ Marks = Mapping[str, NDArray[np.bool_]]
 class _Bounds(NamedTuple):
     """The part of a case's bounds that is stored: errors, marked elements, and conventions that would change them.
 
-    `intervals` has the elements that an interval alone bounds, and its ends at these.
+    `intervals` has the elements that an interval alone bounds, and its ends at these. `changed` are the bounds of the
+    case's call with one argument changed.
     """
 
     grades: tuple[Grade, ...]
@@ -72,6 +75,7 @@ class _Bounds(NamedTuple):
     left_open: Mapping[Grade, Marks]
     intervals: Mapping[tuple[str, Grade], tuple[NDArray[np.bool_], NDArray[np.float64]]]
     sensitive_to: tuple[str, ...]
+    changed: _Bounds | None = None
 
 
 def tolerance_files(
@@ -126,6 +130,11 @@ def _stored_bounds(profile: ProfileTolerances | None, case: Case, digest: str) -
     stored = None if profile is None else profile.of(case, digest)
     if stored is None:
         return None
+    changed = stored.of_changed_call(case)
+    return _read(stored)._replace(changed=None if changed is None else _read(changed))
+
+
+def _read(stored: StoredTolerances) -> _Bounds:
     grades = tuple(map(grade_called, stored.entry["grades"]))
     keys = [(output, grade) for output in stored.entry["outputs"] for grade in grades]
     found = {key: stored.ends(*key) for key in keys}
@@ -145,6 +154,19 @@ def _computed_bounds(case: Case) -> _Bounds:
     case = case._replace(stored_tolerances=None)
     normative = declarations.resolve_conventions({}, case.operation)
     runs = prepare(case, case.runs, normative)
+    changed: dict[str, Run] = {}
+    if case.changed_argument is not None:
+        for dtype, run in runs.items():
+            other = changed_run(run, case.changed_argument)
+            follows = None if other is None else expected_by_reference(run, other.case)
+            if follows is not None:
+                changed |= prepare(follows, [dtype], normative)
+    bounds = _bounds_of(runs, normative)
+    return bounds._replace(changed=_bounds_of(changed, normative)) if changed else bounds
+
+
+def _bounds_of(runs: Mapping[str, Run], normative: Choices) -> _Bounds:
+    """Return the bounds of a case's runs by dtype."""
     errors: dict[tuple[str, Grade], NDArray[np.float64]] = {}
     intervals: dict[tuple[str, Grade], tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
     left_open: dict[Grade, Marks] = {}
@@ -167,12 +189,13 @@ def _computed_bounds(case: Case) -> _Bounds:
         unspecified = _whole(run.bound.unspecified, run)
         by_convention = _whole(run.bound.by_convention, run)
     grades = tuple(dict.fromkeys(grade for _, grade in errors))
-    errors = {
-        (name, grade): errors[name, grade] for name in dict.fromkeys(name for name, _ in errors) for grade in grades
-    }
-    return _Bounds(
-        grades, errors, unspecified, by_convention, left_open, intervals, tuple(_sensitive_to(case, runs, normative))
-    )
+    names = sorted({name for name, _ in errors})
+    errors = {(name, grade): errors[name, grade] for name in names for grade in grades}
+    # In the order in which they are read again, so that the same bounds come to the same bytes.
+    intervals = {key: intervals[key] for key in errors if key in intervals}
+    left_open = {grade: left_open[grade] for grade in grades if grade in left_open}
+    sensitive_to = tuple(_sensitive_to(runs, normative))
+    return _Bounds(grades, errors, unspecified, by_convention, left_open, intervals, sensitive_to)
 
 
 def _whole(marks: Marks, run: Run) -> Marks:
@@ -187,14 +210,14 @@ def _ends_at(elements: NDArray[np.bool_], ends: Ends | InInterval) -> NDArray[np
     return np.concatenate([np.asarray(end, np.float64)[elements] for end in (ends.lowest, ends.highest)])
 
 
-def _sensitive_to(case: Case, runs: Mapping[str, Run], normative: Choices) -> Iterator[str]:
+def _sensitive_to(runs: Mapping[str, Run], normative: Choices) -> Iterator[str]:
     """Yield the conventions of which a choice changes what is expected, or the tolerances."""
-    operation = OPERATIONS[case.operation]
-    for name in operation.conventions:
+    first = next(iter(runs.values()))
+    for name in first.operation.conventions:
         if CONVENTIONS[name].settles is not Settles.RESULTS:
             continue
         others = [Choices({**normative, name: choice}) for choice in CONVENTIONS[name].choices[1:]]
-        if case.inputs.keys() & set(_CHANGES_TOLERANCES.get(name, ())) or any(
+        if first.case.inputs.keys() & set(_CHANGES_TOLERANCES.get(name, ())) or any(
             _changes_expected(run, choices) for run in runs.values() for choices in others
         ):
             yield name
@@ -217,8 +240,13 @@ def _changes_expected(run: Run, choices: Choices) -> bool:
 
 def _hold(stored: _Bounds, computed: _Bounds) -> bool:
     """Return whether stored bounds are those computed now, but for what another order of summing may change."""
+    if stored.changed is None or computed.changed is None:
+        same_changed = stored.changed is computed.changed
+    else:
+        same_changed = _hold(stored.changed, computed.changed)
     return (
-        stored.grades == computed.grades
+        same_changed
+        and stored.grades == computed.grades
         and stored.sensitive_to == computed.sensitive_to
         and stored.errors.keys() == computed.errors.keys()
         and all(_is_rounded_up(stored.errors[key], error) for key, error in computed.errors.items())
@@ -257,27 +285,32 @@ class _Written:
 
     def add(self, case: Case, digest: str, bounds: _Bounds) -> None:
         """Put the bounds of a case behind those of the cases before it."""
-        first: dict[str, int] = {}
+        entry = {"sha256": digest, **self._entry(bounds)}
+        if bounds.changed is not None:
+            entry["changed"] = self._entry(bounds.changed)
+        self.entries[case.id] = entry
+
+    def _entry(self, bounds: _Bounds) -> dict[str, Any]:
+        """Return where the bounds of a case, or of its changed call, were put."""
+        outputs: dict[str, tuple[int, tuple[int, ...]]] = {}
         for (name, _), error in bounds.errors.items():
-            begins = self._put("codes", rounded_up(error))
-            first.setdefault(name, begins)
+            first = self._put("codes", rounded_up(error))
+            outputs.setdefault(name, (first, error.shape))
         entry: dict[str, Any] = {
-            "sha256": digest,
             "grades": [grade_name(grade) for grade in bounds.grades],
-            "outputs": first,
+            "outputs": outputs,
             "sensitive_to": list(bounds.sensitive_to),
         }
         for kind, marks in (("unspecified", bounds.unspecified), ("by_convention", bounds.by_convention)):
             if marks:
                 entry[kind] = self._put_marks(marks)
         if bounds.left_open:
-            entry["left_open"] = {
-                grade_name(grade): self._put_marks(marks) for grade, marks in bounds.left_open.items()
-            }
+            of_grades = bounds.left_open.items()
+            entry["left_open"] = {grade_name(grade): self._put_marks(marks) for grade, marks in of_grades}
         for (name, grade), (elements, ends) in bounds.intervals.items():
             of_grade = entry.setdefault("in_interval", {}).setdefault(grade_name(grade), {})
             of_grade[name] = [self._put("marks", elements), self._put("ends", ends)]
-        self.entries[case.id] = entry
+        return entry
 
     def content(self) -> bytes:
         """Return the content of the profile's file."""
@@ -290,7 +323,7 @@ class _Written:
         )
 
     def _put_marks(self, marks: Marks) -> dict[str, int]:
-        return {name: self._put("marks", found) for name, found in marks.items()}
+        return {name: self._put("marks", found) for name, found in sorted(marks.items())}
 
     def _put(self, kind: str, array: NDArray[Any]) -> int:
         """Put an array behind those of its kind; return where it begins."""
