@@ -169,7 +169,7 @@ class _Question:
         lowest, highest = np.empty((batch, heads, 1, width)), np.empty((batch, heads, 1, width))
         for entry in range(batch):
             for head in range(0, heads, shared):
-                values = self._tokens("value", entry, head // shared, slice(0, self._keys), np.arange(width))
+                values = self._tokens("value", entry, head // shared, slice(0, self._keys))
                 lowest[entry, head : head + shared] = values.min(axis=0)
                 highest[entry, head : head + shared] = values.max(axis=0)
         if "sinks" in self.inputs:
@@ -193,7 +193,7 @@ class _Question:
         for block in self._blocks(outputs, of_outputs, width):
             result = self._result(block)
             every = np.array([row[:3] for rows in block.heads for row in rows])
-            rows = np.ravel_multi_index(tuple(every.T), self.extents[:3])
+            rows = np.asarray(np.ravel_multi_index(tuple(every.T), self.extents[:3]), dtype=np.int64)
             numbers, slots = of_outputs.among(rows)
             columns = np.searchsorted(block.features, outputs[slots] % width)
             found.put_output(result, (*np.divmod(numbers, len(block.heads[0])), columns), slots)
