@@ -4,7 +4,6 @@ import pytest
 from right import LOOPS, RIGHT, THROUGH_LOGSUMEXP
 
 from attnspec.targets import load
-from attnspec_authoring.rotation import is_due
 
 QUICK = ("Contexts", "Dense", "Modules", "Shapes", "SingleHead", "Softmax")
 """One of each kind; that no case fails the others is a proof, which takes its time."""
@@ -22,7 +21,6 @@ def implementations(chosen):
             marks=() if implementation.__name__ in QUICK else pytest.mark.proof,
         )
         for implementation in chosen
-        if implementation.__name__ in QUICK or is_due(implementation.__name__)
     ]
 
 
