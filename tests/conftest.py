@@ -2,7 +2,10 @@
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from .warm_commands import WarmCommands
 
 settings.register_profile("attnspec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("attnspec")
@@ -12,3 +15,11 @@ _HANDLERS = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
 for _number in filter(None, (getattr(signal, name, None) for name in _HANDLERS)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _HANDLERS[_number.name])
+
+
+@pytest.fixture(scope="session")
+def warm_commands():
+    """The command line in processes of its own, without the start of Python for each."""
+    commands = WarmCommands()
+    yield commands
+    commands.close()
