@@ -1,8 +1,7 @@
 """The README: short, in a reader's order, and what it shows is what is printed. `tests/use/walk` runs its commands."""
 
 import re
-import subprocess
-import sys
+import shlex
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,15 @@ QUICK = ("attnspec list ", "attnspec show ", "attnspec explain ", " ./mine.py:at
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, warm_commands):
     """Run a command of the README in a folder with the reader's file."""
     mine = next(block for kind, block in BLOCKS if kind == "python" and block.startswith("# mine.py"))
     (tmp_path / "mine.py").write_text(mine, encoding="utf-8")
 
     def run_command(command):
-        words = f"{sys.executable} -m {command}"
-        return subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        program, *words = shlex.split(command)
+        assert program == "attnspec"
+        return warm_commands.run(*words, cwd=tmp_path)
 
     return run_command
 

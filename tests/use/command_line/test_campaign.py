@@ -173,16 +173,10 @@ def test_lines_are_as_wide_as_the_page_and_no_wider_than_what_they_say(capsys):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-def test_an_interruption_leaves_what_was_found(tmp_path):
+def test_an_interruption_leaves_what_was_found(tmp_path, warm_commands):
     kept = tmp_path / "kept"
     words = ["campaign", target("wrong"), "--cases", "1000000", "--resume", str(kept), *SMALL]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "attnspec", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    running = warm_commands.start(*words)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (kept.exists() and '"values"' in kept.read_text()):
         time.sleep(0.1)
