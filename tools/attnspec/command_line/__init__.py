@@ -91,8 +91,9 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
     a journal in the guarded process itself; if None, as this system can where the command line is the process, and not
     at all where somebody's program calls it.
     """
-    # A run reads hundreds of files into millions of lists that hold no cycles: looking for some takes a tenth of it.
-    gc.set_threshold(100_000, 20, 20)
+    # A run reads thousands of files, and keeps thousands of results, that hold no cycles: looking for some in a hundred
+    # thousand objects takes a tenth of a second, and half a million are as many as the whole suite leaves.
+    gc.set_threshold(500_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A formula is spelt out where the encoding, such as ASCII, lacks its signs.

@@ -113,8 +113,13 @@ def _grade_outputs(run: Run, expected: Values, answer: Outputs) -> Verdict:
         return _with_stray(verdict, stray)
     if run.fused_index is None or verdict.check not in (None, "values"):
         return verdict
-    fused = _grade_values(run, expected, values, changed, run.fused_index)
-    return verdict if fused.status == "ungraded" else verdict._replace(fused=fused.status == "pass" and stray is None)
+    fused = _compared(run, expected, values, run.fused_index)
+    is_wrong = bool(changed) or any(
+        compared.wrong or _dtype_problem(run, name, values[name]) for name, compared in fused.items()
+    )
+    if not is_wrong and _nothing_graded(fused):
+        return verdict
+    return verdict._replace(fused=not is_wrong and stray is None)
 
 
 def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
@@ -135,8 +140,7 @@ def _grade_values(
             shape = expected.thinned.get(name, expected.outputs[name].shape)
             message = f"{name} has the shape {got[name].shape}; expected {shape}"
             return Verdict("fail", "shape", name, under=expected.under, message=message)
-    with np.errstate(all="ignore"):
-        compared = {name: compare(run, expected, name, got[name], index) for name in names}
+    compared = _compared(run, expected, got, index)
     steps = [name for name in run.operation.computed_in_order if name in compared]
     wrong = [name for name in steps if compared[name].wrong]
     shared: dict[str, Any] = {
@@ -169,12 +173,24 @@ def _grade_values(
     if inputs_changed:
         message = f"changed its input {inputs_changed[0]!r} in place; inputs belong to the caller"
         return Verdict("fail", "inputs_unchanged", message=message, **shared)
-    graded = [entry for entry in compared.values() if entry.graded]
-    if not graded and shared["ungraded"]:
+    if _nothing_graded(compared):
         return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
+    graded = [entry for entry in compared.values() if entry.graded]
     largest = max(graded, key=attrgetter("top"), default=None)
     worst = None if largest is None else largest.element(largest.position)
     return Verdict("pass", worst=worst, **shared)
+
+
+def _compared(run: Run, expected: Values, got: Mapping[str, NDArray[Any]], index: int) -> dict[str, Compared]:
+    """Return the outputs beside their expected values, in the contract's order; `index` as in `compare`."""
+    names = (name for name in run.operation.outputs if name in expected.outputs and name in got)
+    with np.errstate(all="ignore"):
+        return {name: compare(run, expected, name, got[name], index) for name in names}
+
+
+def _nothing_graded(compared: Mapping[str, Compared]) -> bool:
+    """Return whether there are elements, and none of them can be graded."""
+    return any(entry.ungraded for entry in compared.values()) and not any(entry.graded for entry in compared.values())
 
 
 def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:

@@ -23,6 +23,9 @@ FUSED = "fused"
 """The layout of inputs that are sections of one array, as one projection to query, key and value gives them."""
 
 
+_UNEDITABLE = (str, int, float, type(None))
+
+
 def in_memory_orders(arrays: Mapping[str, NDArray[Any]], layouts: Mapping[str, str]) -> dict[str, NDArray[Any]]:
     """Return the inputs of a call, each in its memory layout; fresh arrays in C order may be given away for it.
 
@@ -59,8 +62,11 @@ def request_of(
 ) -> Request:
     """Return the request for a run, with fresh arrays in its memory layouts, or `handed` ones that hold the same."""
     inputs = inputs_as_handed_over(run) if handed is None else dict(handed)
-    # Editing a list among the attributes must not change the case.
-    return Request(run.case.operation, run.dtype, inputs, deepcopy(run.attributes), on_surplus, run.conventions)
+    # Editing a list among the attributes must not change the case; most are plain values, which nobody can edit.
+    attributes = {
+        name: value if isinstance(value, _UNEDITABLE) else deepcopy(value) for name, value in run.attributes.items()
+    }
+    return Request(run.case.operation, run.dtype, inputs, attributes, on_surplus, run.conventions)
 
 
 def inputs_as_handed_over(run: Run) -> dict[str, NDArray[Any]]:

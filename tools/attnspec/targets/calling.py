@@ -4,6 +4,7 @@ import inspect
 import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from itertools import islice, zip_longest
 from pathlib import Path
 from traceback import walk_tb
@@ -41,12 +42,18 @@ class Signature:
 
     def lacks(self, arguments: Mapping[str, Any]) -> str | None:
         """Return the first argument that the callable does not take, or None."""
-        if self.takes_everything:
+        if self.takes_everything or arguments.keys() <= self.names.keys():
             return None
-        return next((name for name in arguments if name not in self.names), None)
+        return next(name for name in arguments if name not in self.names)
+
+    @cached_property
+    def _is_the_contracts(self) -> bool:
+        return not (self.positional or self.demanded or any(name != own for name, own in self.names.items()))
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""
+        if self._is_the_contracts:
+            return function(**arguments)
         own = {self.names.get(name, name): value for name, value in {**self.demanded, **arguments}.items()}
         if not self.positional:
             return function(**own)
@@ -116,6 +123,8 @@ def outputs_by_name(
     A tuple may leave out outputs that depend on inputs not in `given`, or hold None there. `Malformed` is a sentence
     about what has no name.
     """
+    if type(returned) is np.ndarray:
+        return {operation.outputs[0]: returned}
     if returned is None:
         return Malformed(f"{operation.name} returned None; it should return {operation.outputs[0]}.")
     if isinstance(returned, tuple):
@@ -166,7 +175,9 @@ def read_returned(
                 f"the order {', '.join(operation.outputs)}, or a dict of arrays by name.{hint}"
             )
         arrays[name] = array
-    if any(output.required and output.name not in arrays for output in operation.gives):
+    if len(arrays) < len(operation.gives) and any(
+        output.required and output.name not in arrays for output in operation.gives
+    ):
         required = operation.required(given)
         for name in required:
             if name not in arrays:
@@ -179,9 +190,15 @@ _NUMBERS_BESIDE_NUMPY = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 """The dtypes of numbers that NumPy takes for raw bytes."""
 
 
+@cache
+def _holds_numbers(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype is of numbers or Booleans; kept, for NumPy makes the name of a dtype anew each time."""
+    return dtype.kind in "bifu" or dtype.name in _NUMBERS_BESIDE_NUMPY
+
+
 def _as_array(value: object) -> NDArray[Any] | None:
     """Return an array-like as an array of numbers or Booleans, or None."""
-    if type(value) is np.ndarray and value.dtype.kind in "bifu":
+    if type(value) is np.ndarray and _holds_numbers(value.dtype):
         return value
     try:
         if isinstance(value, list | str | bytes) or not (
@@ -191,7 +208,7 @@ def _as_array(value: object) -> NDArray[Any] | None:
         array = np.asarray(value)
     except Exception:
         return None
-    return array if array.dtype.kind in "bifu" or array.dtype.name in _NUMBERS_BESIDE_NUMPY else None
+    return array if _holds_numbers(array.dtype) else None
 
 
 def _kind(value: object) -> str:

@@ -18,20 +18,19 @@ _MOST = 4096
 """Sets of shapes that are remembered: more than golden cases have, and a bound for random cases, each with its own."""
 
 
-def fingerprint(array: NDArray[Any]) -> bytes:
+def fingerprint(array: NDArray[Any]) -> tuple[tuple[int, ...], np.dtype[Any], bytes]:
     """Return a fingerprint of an array: its shape, its dtype and every bit; of a large one a digest of the bytes.
 
     Shape and dtype are part of it, for a call can reshape what it was handed.
     """
-    kind = f"{array.shape} {array.dtype.str} ".encode()
     if array.nbytes <= _LARGEST_KEPT:
-        return kind + array.tobytes()
-    digest = hashlib.sha256(kind)
+        return array.shape, array.dtype, array.tobytes()
+    digest = hashlib.sha256()
     parts = array.reshape(-1, array.shape[-1]) if array.flags.c_contiguous else array
     rows = max(1, _LARGEST_KEPT // max(parts[:1].nbytes, 1))
     for start in range(0, len(parts), rows):
         digest.update(parts[start : start + rows].tobytes())
-    return digest.digest()
+    return array.shape, array.dtype, digest.digest()
 
 
 class _Call(NamedTuple):

@@ -87,7 +87,7 @@ class InProcessImplementation:
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         lists = [name for name, value in request.attributes.items() if isinstance(value, list)]
-        listed = {name: repr(request.attributes[name]) for name in lists}
+        listed = [repr(request.attributes[name]) for name in lists]
         limit = sys.getrecursionlimit()
         try:
             # Without a context where there are no tensors: a debugger then steps into the function and nothing else.
@@ -116,7 +116,7 @@ class InProcessImplementation:
             )
             changed = (
                 *(name for name, array in after.items() if fingerprint(array) != pristine[name]),
-                *(name for name in lists if repr(request.attributes[name]) != listed[name]),
+                *(name for name, said in zip(lists, listed, strict=True) if repr(request.attributes[name]) != said),
             )
             kept = {name: array.copy() for name, array in answer.values.items()}
             return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
