@@ -44,6 +44,9 @@ _LONGEST_MESSAGE = 64 * 1024
 _PASSES_AT_ONCE = 24
 """Passes of an operation whose outputs are kept as something goes wrong, should the process end by accident."""
 
+_WORST = 5
+"""The position of the worst element among the fields of a verdict."""
+
 Ending = Literal["finished", "refused", "interrupted", "given up"]
 
 
@@ -265,9 +268,10 @@ class Journal:
         for record in self._records():
             match record:
                 case ("has", case, dtype, plain, seconds, same_bits):
-                    results[case, dtype] = JournalEntry(verdict(plain), seconds, same_bits)
-                    (settled.discard if results[case, dtype].verdict.status in right else settled.add)((case, dtype))
-                    outputs.pop((case, dtype), None)
+                    key = (case, dtype)
+                    found = results[key] = JournalEntry(verdict(plain), seconds, same_bits)
+                    (settled.discard if found.verdict.status in right else settled.add)(key)
+                    outputs.pop(key, None)
                 case ("again", case, dtype, same_bits):
                     results[case, dtype] = results[case, dtype]._replace(same_bits=same_bits)
                     settled.add((case, dtype))
@@ -285,7 +289,9 @@ class Journal:
                 case ("at", span):
                     outputs[key] = span
                 case ("same", later):
-                    results |= {of: results[of]._replace(same_bits=same) for of, same in later.items()}
+                    for of, same in later.items():
+                        found = results[of]
+                        results[of] = JournalEntry(found.verdict, found.seconds, same)
                 case ("ends", ending, problem):
                     pass
                 case _:
@@ -308,7 +314,9 @@ def _verdict_as_tuple(verdict: Verdict) -> tuple[Any, ...]:
     """Return a verdict as a tuple of tuples, which is written and read in a tenth of the time."""
     if verdict.worst is None:
         return (None, *verdict)
-    return ((*vars(verdict.worst).values(),), *verdict._replace(worst=None))
+    fields: list[Any] = [*verdict]
+    fields[_WORST] = None
+    return ((*vars(verdict.worst).values(),), *fields)
 
 
 def _verdict_reader() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[str]]:
@@ -317,7 +325,8 @@ def _verdict_reader() -> tuple[Callable[[tuple[Any, ...]], Verdict], Collection[
 
     def verdict(plain: tuple[Any, ...]) -> Verdict:
         worst, *fields = plain
-        read = Verdict(*fields)
-        return read if worst is None else read._replace(worst=Worst(*worst))
+        if worst is not None:
+            fields[_WORST] = Worst(*worst)
+        return Verdict(*fields)
 
     return verdict, RIGHT

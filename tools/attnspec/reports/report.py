@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract import FAMILIES, OPERATIONS
-from attnspec.grading import STATUSES
+from attnspec.grading import STATUSES, WRONG
 from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
@@ -56,24 +56,39 @@ class Summary:
 
 def summarise(results: Sequence[Result]) -> Summary:
     """Return counts and conformance over some results."""
-    seen = Counter(result.status for result in results)
-    counts = {status: seen[status] for status in STATUSES if seen[status]}
-    clauses = {clause for result in results for clause in result.case.clauses}
-    graded = {clause for result in results if result.status == "pass" for clause in result.clauses}
+    seen: Counter[str] = Counter()
+    clauses: set[str] = set()
+    graded: set[str] = set()
+    medians: list[float] = []
+    elements = elements_not_graded = fused = unfused = 0
+    is_established = False
+    # In one pass: a report has tens of thousands of results, and is summed up three times.
+    for result in results:
+        verdict = result.verdict
+        seen[verdict.status] += 1
+        clauses.update(result.case.clauses)
+        elements += verdict.graded
+        elements_not_graded += verdict.ungraded
+        if verdict.median is not None:
+            medians.append(verdict.median)
+        if verdict.status == "pass":
+            graded.update(result.clauses)
+            is_established = is_established or result.establishes
+            if verdict.fused is not None:
+                fused, unfused = fused + verdict.fused, unfused + 1
     conformance: Conformance = "does not conform"
-    if not any(result.is_wrong for result in results) and any(result.establishes for result in results):
+    if is_established and not any(seen[status] for status in WRONG):
         conformance = "conforms" if graded == clauses else "conforms in part"
-    medians = sorted(result.verdict.median for result in results if result.verdict.median is not None)
-    fused = [result.verdict.fused for result in results if result.status == "pass" and result.verdict.fused is not None]
+    medians.sort()
     return Summary(
-        counts=counts,
+        counts={status: seen[status] for status in STATUSES if seen[status]},
         clauses_graded=len(graded),
         clauses=len(clauses),
-        elements_graded=sum(result.verdict.graded for result in results),
-        elements_not_graded=sum(result.verdict.ungraded for result in results),
+        elements_graded=elements,
+        elements_not_graded=elements_not_graded,
         median=medians[len(medians) // 2] if medians else None,
-        fused=sum(fused),
-        unfused=len(fused),
+        fused=fused,
+        unfused=unfused,
         conformance=conformance,
     )
 
@@ -150,7 +165,7 @@ class Report:
         """Whether nothing is wrong and something was graded."""
         return self.summary.conformance != "does not conform"
 
-    @property
+    @cached_property
     def wrong(self) -> tuple[Result, ...]:
         """The results at which the implementation did something wrong."""
         return tuple(result for result in self.results if result.is_wrong)
