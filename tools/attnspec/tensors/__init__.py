@@ -55,6 +55,7 @@ class Tensors(Protocol):
         given: Mapping[str, Any],
         name: Hashable,
         variant: Hashable = None,
+        /,
     ) -> Any:
         """Return what a function of tensors by name returns; a library may compile it as a whole.
 

@@ -63,6 +63,7 @@ class JaxTensors:
         given: Mapping[str, Any],
         name: Hashable,
         variant: Hashable = None,
+        /,
     ) -> Any:
         """Return what a function returns, compiled as one program where it can be; see `Programs.call`."""
         with self.calling():

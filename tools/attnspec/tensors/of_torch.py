@@ -108,13 +108,7 @@ class TorchTensors:
         """Return a context that does nothing: the function itself decides whether gradients are kept."""
         return nullcontext()
 
-    def call(
-        self,
-        function: Callable[[Mapping[str, Any]], Any],
-        given: Mapping[str, Any],
-        name: Hashable,  # noqa: ARG002
-        variant: Hashable = None,  # noqa: ARG002
-    ) -> Any:
+    def call(self, function: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any], *_: Hashable) -> Any:
         """Return what a function returns."""
         return function(given)
 
