@@ -2,9 +2,10 @@
 
 from ratios.campaigns import CAMPAIGNS
 from ratios.draws import DRAWS
+from ratios.first_failure import FIRST_FAILURE
 from ratios.processes import PROCESSES
 from ratios.timing import Measured, Measurement, measured_from
 
-EVERY: tuple[Measurement, ...] = (*PROCESSES, *DRAWS, *CAMPAIGNS)
+EVERY: tuple[Measurement, ...] = (*PROCESSES, *FIRST_FAILURE, *DRAWS, *CAMPAIGNS)
 
 __all__ = ["EVERY", "Measured", "Measurement", "measured_from"]
