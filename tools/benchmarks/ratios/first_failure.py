@@ -29,7 +29,7 @@ if mistake.layout is not None:
 
 
 def first_failures(count: int = _DRAWN) -> dict[str, float]:
-    """Return each drawn mistake with the seconds to its first failure, or to a verdict that comes before."""
+    """Return each drawn mistake with the seconds to its first failure, or to a verdict that comes before; infinity for neither."""
     drawn = random.Random(_SEED).sample([mistake.id for mistake in CATALOGUE], count)
     with TemporaryDirectory() as folder:
         return {mistake: _seconds(mistake, Path(folder) / "wrong.py") for mistake in drawn}
@@ -42,10 +42,11 @@ def _seconds(mistake: str, path: Path) -> float:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         # A short run says nothing early: its end is its verdict, with the failure in it.
-        any(line.startswith("first failure: ") for line in process.stderr)
+        said = any(line.startswith("first failure: ") for line in process.stderr)
         taken = time.perf_counter() - start
+        failed = said or process.wait() == 1
         process.kill()
-    return taken
+    return taken if failed else float("inf")
 
 
 def _measure(runs: int) -> list[Measured]:
