@@ -29,7 +29,7 @@ if mistake.layout is not None:
 
 
 def first_failures(count: int = _DRAWN) -> dict[str, float]:
-    """Return each drawn mistake with the seconds to its first failure, or to a verdict that comes before; infinity for neither."""
+    """Return each drawn mistake with the seconds to its first failure or verdict; infinity where neither came."""
     drawn = random.Random(_SEED).sample([mistake.id for mistake in CATALOGUE], count)
     with TemporaryDirectory() as folder:
         return {mistake: _seconds(mistake, Path(folder) / "wrong.py") for mistake in drawn}
