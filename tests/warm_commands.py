@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 WARM = ("attnspec", "attnspec_draws", "attnspec_mistakes", "attnspec_probes", "attnspec_reference")
-COLD = (".__main__", ".pytest_plugin", ".tensors.of_")
+COLD = (".__main__", ".pytest_plugin", ".tensors.jax_programs", ".tensors.of_")
 """Parts of the names of modules that no command imports, or only for a library."""
 
 

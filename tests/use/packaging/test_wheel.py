@@ -111,7 +111,8 @@ def test_the_wheel_ships_goldens_schemas_and_pages(contents) -> None:
     }
     golden = ROOT / "golden"
     wanted |= {f"golden/{path.name}": path.read_bytes() for path in golden.glob("*.json")}
-    for profile in (path for path in golden.iterdir() if path.is_dir()):
+    wanted |= {f"golden/tolerances/{path.name}": path.read_bytes() for path in golden.glob("tolerances/*.bin")}
+    for profile in (path for path in golden.iterdir() if any(path.rglob("*.json"))):
         files = sorted(profile.rglob("*.json"))
         wanted[f"golden/{profile.name}.cases"] = b"".join(path.read_bytes() for path in files)
     wanted["spec/errata.md"] = (ROOT / "spec" / "errata.md").read_bytes()
@@ -159,8 +160,8 @@ def test_it_works_from_an_empty_folder(environment, tmp_path) -> None:
 
 
 def test_the_wheel_is_small(wheel) -> None:
-    # What a user downloads; 6 MB is what the golden files of every operator were promised to leave it at.
-    assert wheel.stat().st_size <= 6_000_000
+    # What a user downloads: 5.5 MB, and 1.8 MB of stored tolerances (decision 43), which no compression makes smaller.
+    assert wheel.stat().st_size <= 7_500_000
 
 
 def test_the_installed_files_are_sound(environment, tmp_path) -> None:

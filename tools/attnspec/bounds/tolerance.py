@@ -145,6 +145,10 @@ class Tolerance:
         self.unspecified: Mapping[str, NDArray[np.bool_]] = unspecified or {}
         self.run_of_values: int | None = None
 
+    def modelled(self) -> Tolerance:
+        """Return the tolerances as the model computes them, where others are taken instead."""
+        return self
+
     def error(self, output: str, run: int = 0) -> NDArray[Any]:
         """Return the tolerance of each element of one output in one of the runs."""
         return self.of(output, run).error

@@ -4,7 +4,7 @@ import inspect
 import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice, zip_longest
 from pathlib import Path
 from traceback import walk_tb
@@ -35,6 +35,14 @@ class Signature:
     takes_everything: bool = False
     positional: Mapping[str, Any] = field(default_factory=dict[str, Any])
     demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    # No property: a debugger that traces a call would step into it.
+    _is_the_contracts: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_the_contracts = not (
+            self.positional or self.demanded or any(name != own for name, own in self.names.items())
+        )
+        object.__setattr__(self, "_is_the_contracts", is_the_contracts)
 
     def takes(self, argument: str, own_name: str) -> bool:
         """Return whether the callable takes `argument` under `own_name`."""
@@ -45,10 +53,6 @@ class Signature:
         if self.takes_everything or arguments.keys() <= self.names.keys():
             return None
         return next(name for name in arguments if name not in self.names)
-
-    @cached_property
-    def _is_the_contracts(self) -> bool:
-        return not (self.positional or self.demanded or any(name != own for name, own in self.names.items()))
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""

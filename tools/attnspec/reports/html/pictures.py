@@ -138,14 +138,16 @@ class Pictures:
     def _beside(self, name: str, part: tuple[Window, NDArray[Any]], run: Run) -> dict[str, Any]:
         """Return an output that the case does not store, compared with its float64 computation."""
         assert run.bound is not None
+        bound = run.bound.modelled()
+        run = run._replace(bound=bound)
         try:
-            value = np.asarray(run.bound.of(name, run.bound_index).value)
+            value = np.asarray(bound.of(name, run.bound_index).value)
         except KeyError:
             return self.alone(name, part)
         if value.shape != part[0].shape:
             return self.alone(name, part)
         window = window_round(value.shape, (), self._most, (part[0].offsets, part[0].lengths))
-        decided = run.bound.by_convention.get(name)
+        decided = bound.by_convention.get(name)
         computed = Values({name: value}, {} if decided is None else {name: decided})
         drawn = self._compared(name, window, part, run, computed, self._excluded(name, value.shape))
         return {**drawn, "verdicts": drawn["verdicts"].translate(_WHERE_NOTHING_IS_EXPECTED)}

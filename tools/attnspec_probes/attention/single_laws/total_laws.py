@@ -163,7 +163,9 @@ def _masses(reading: Reading) -> Generator[TotalLaw]:
                 largest = logits.max(axis=-1, keepdims=True)
                 largest = np.where(np.isfinite(largest), largest, 0.0)
                 exponentials = np.exp(logits - largest)
-                added = mass * np.exp(-largest) if is_absolute else np.full_like(largest, mass)
+                # Scores far below 0 weigh nothing beside a mass that does not depend on them.
+                with np.errstate(over="ignore"):
+                    added = mass * np.exp(-largest) if is_absolute else np.full_like(largest, mass)
                 if of_each:
                     added = added * (~of.placing.attendable).sum(axis=-1, keepdims=True)
                 return exponentials / (exponentials.sum(axis=-1, keepdims=True) + added)
