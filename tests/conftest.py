@@ -12,3 +12,8 @@ _HANDLERS = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
 for _number in filter(None, (getattr(signal, name, None) for name in _HANDLERS)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _HANDLERS[_number.name])
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the newcomer's walk: it takes longest and mostly waits, so that the others run beside it."""
+    items.sort(key=lambda item: "tests/use/walk/" not in item.nodeid)
