@@ -85,7 +85,9 @@ def test_they_are_the_computed_ones_rounded_up_or_are_not_taken(share):
 
 
 def test_they_are_taken_under_conventions_that_do_not_concern_a_case():
-    choices = Choices({**declarations.resolve_conventions({}, "scaled_dot_product_attention"), "fully_masked_row": "nan"})
+    choices = Choices(
+        {**declarations.resolve_conventions({}, "scaled_dot_product_attention"), "fully_masked_row": "nan"}
+    )
     of_attention = [case for case in cases() if case.operation == "scaled_dot_product_attention"]
     taken = [
         case
