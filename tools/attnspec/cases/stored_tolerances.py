@@ -203,6 +203,10 @@ def compressed(content: bytes) -> bytes:
 @lru_cache(maxsize=64)  # Cases are read one by one, and a golden folder has fewer profiles.
 def read_profile(folder: Path, profile: str) -> ProfileTolerances | None:
     """Return the stored tolerances of a profile; None where none are, or no digest vouches for them."""
+    return _vouched_profile(folder, profile)
+
+
+def _vouched_profile(folder: Path, profile: str) -> ProfileTolerances | None:
     digest = _vouched_files(folder / TOLERANCES).get(profile)
     if digest is None:
         return None
@@ -211,6 +215,22 @@ def read_profile(folder: Path, profile: str) -> ProfileTolerances | None:
     except (OSError, zlib.error):
         return None
     return unpacked(content) if hashlib.sha256(content).hexdigest() == digest else None
+
+
+def unsound_files(folder: Path) -> list[str]:
+    """Return a sentence on each file of stored tolerances that its record does not vouch for, or on the record."""
+    record = folder / TOLERANCES
+    if not record.exists():
+        return []
+    known = _vouched_files(record)
+    if not known:
+        return [f"{record} is damaged or was written for another error model. Run `attnspec regenerate`."]
+    return [
+        f"{folder / FOLDER / profile}{SUFFIX} is missing or not the file that {record} vouches for. "
+        "Restore it, or run `attnspec regenerate --all`."
+        for profile in known
+        if _vouched_profile(folder, profile) is None
+    ]
 
 
 def _vouched_files(record: Path) -> Mapping[str, str]:

@@ -130,6 +130,7 @@ def check(files: tuple[Path, ...], golden: Path | None) -> int:
     from attnspec.cases import check_file, load_suite, read_index
     from attnspec.cases.reading import RECORDS, check_indexed_file
     from attnspec.cases.releases import broken_promises
+    from attnspec.cases.stored_tolerances import unsound_files
 
     if not files:
         folder = golden or GOLDEN_FOLDER
@@ -138,7 +139,7 @@ def check(files: tuple[Path, ...], golden: Path | None) -> int:
         for case_id in entries:
             check_file(folder / f"{case_id}.json")
         load_suite(folder, whole=True)
-        broken = broken_promises(folder)
+        broken = [*broken_promises(folder), *unsound_files(folder)]
         for sentence in broken:
             click.echo(sentence, err=True)
         if broken:

@@ -11,6 +11,7 @@ import attnspec
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases import load_suite
 from attnspec.cases.stored_tolerances import model_digest, rounded_up, unpacked
+from attnspec.command_line import main
 from attnspec.grading.stored_tolerance import StoredTolerance
 from attnspec.runner import prepare_suite
 
@@ -95,6 +96,19 @@ def test_what_no_digest_vouches_for_is_computed(tmp_path, damage):
     DAMAGES[damage](folder)
     assert not are_stored(folder)
     assert attnspec.validate("reference", golden=folder, select="core/pl*").results[0].verdict.status == "pass"
+
+
+@pytest.mark.parametrize(
+    "damage", sorted(DAMAGES.keys() - {"no record", "no file of the profile", "another case file"})
+)
+def test_check_names_what_no_digest_vouches_for(tmp_path, capsys, damage):
+    folder = folder_of(tmp_path)
+    record = json.loads((folder / "tolerances.json").read_bytes())
+    (folder / "tolerances.json").write_text(json.dumps(record | {"files": {"core": record["files"]["core"]}}))
+    assert main(["check", "--golden", str(folder)]) == 0
+    DAMAGES[damage](folder)
+    assert main(["check", "--golden", str(folder)]) == 1
+    assert "tolerances" in capsys.readouterr().err
 
 
 def test_results_are_the_same_with_them_and_without(tmp_path):
