@@ -168,11 +168,11 @@ def _send(door, **answer):
 
 
 if __name__ == "__main__":
-    asked = serve(socket.socket(fileno=int(sys.argv[1])))
-    os.chdir(asked["folder"])
+    requested = serve(socket.socket(fileno=int(sys.argv[1])))
+    os.chdir(requested["folder"])
     os.environ.clear()
-    os.environ.update(asked["environment"])
-    sys.argv[1:] = asked["words"]
+    os.environ.update(requested["environment"])
+    sys.argv[1:] = requested["words"]
     from attnspec.command_line import main
 
-    sys.exit(main(guard=asked["guard"]))
+    sys.exit(main(guard=requested["guard"]))
