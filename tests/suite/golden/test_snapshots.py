@@ -1,7 +1,6 @@
 """syrupy guards the golden files: each is exactly what its recipe and the certified oracle give.
 
-Here it is held of every document's case, and of one of each operation in each profile. That it holds of all files is
-what ``make check-goldens`` proves.
+Here it is every document's case, and one of each operation in each profile. ``make check-goldens`` proves it of all.
 """
 
 from __future__ import annotations

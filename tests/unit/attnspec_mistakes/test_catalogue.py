@@ -207,9 +207,10 @@ def test_no_two_mistakes_are_one(operation, probes):
     for mistake in mistakes_of(operation):
         if mistake.begin is None and mistake.clause not in UNSEEN_ON_PROBES:
             prints[mistake.id] = tuple(fingerprint(outcome(mistake, probe)) for probe in probes[operation])
+    one_of_each = {mistake.layout: mistake for mistake in mistakes_of(operation)}
     right = {
-        mistake.layout: tuple(fingerprint(reference(mistake, copied(probe))) for probe in probes[operation])
-        for mistake in mistakes_of(operation)
+        layout: tuple(fingerprint(reference(mistake, copied(probe))) for probe in probes[operation])
+        for layout, mistake in one_of_each.items()
     }
     layout = {mistake.id: mistake.layout for mistake in mistakes_of(operation)}
     unseen = [identifier for identifier, seen in prints.items() if seen == right[layout[identifier]]]
