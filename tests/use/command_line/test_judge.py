@@ -112,7 +112,8 @@ COUNTING = """
 import os
 
 def scaled_dot_product_attention(query, key, value):
-    raise ValueError(f"threads: {os.environ.get('OPENBLAS_NUM_THREADS')}")
+    threads, idle = (os.environ.get(f"OPENBLAS_{name}") for name in ("NUM_THREADS", "THREAD_TIMEOUT"))
+    raise ValueError(f"threads: {threads}, idle for 2**{idle}")
 """
 
 
@@ -124,8 +125,8 @@ def test_the_judge_computes_on_one_thread_and_its_candidate_on_as_many_as_ever(s
         "print('threads of the judge:', len(os.listdir(tasks)) if os.path.isdir(tasks) else 1); sys.exit(status)"
     )
     command = [sys.executable, "-c", of_judge, "judge", str(tmp_path / "counting.py"), *shapes]
-    free = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    free = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS")}
     ended = subprocess.run(command, capture_output=True, text=True, env=free, check=False)
     assert ended.returncode == 1, ended.stderr
-    assert "threads: None" in ended.stdout
+    assert "threads: None, idle for 2**16" in ended.stdout
     assert "threads of the judge: 1\n" in ended.stdout

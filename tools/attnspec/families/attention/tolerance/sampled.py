@@ -27,10 +27,8 @@ _LARGEST_BLOCK = 2**19
 
 _READ = ("query", "key", "value", "past_key", "past_value", "key_lengths", "query_lengths", "sinks", "alibi_slopes")
 
-
 _LARGEST_TOKENS = 2**20
 """Numbers of keys, or of values, that are bounded together: 8 MB; heads beyond these are bounded after one another."""
-
 
 _Indices = tuple[NDArray[np.int64], ...]
 """Indices along some axes, of one element after the other."""
@@ -60,35 +58,53 @@ class _Block(NamedTuple):
     positions: tuple[int, ...]
 
 
-class _Slots(NamedTuple):
-    """Rows of the elements of a sample in rising order, and the index in the sample of each."""
-
-    rows: NDArray[np.int64]
-    slots: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, rows: NDArray[np.int64]) -> _Slots:
-        """Put the rows of a sample in order."""
-        slots = np.argsort(rows, kind="stable")
-        return cls(rows[slots], slots)
-
-    def among(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, for each element of some rising rows, the number of its row among them, and its index."""
-        starts, stops = (np.searchsorted(self.rows, rows, side) for side in ("left", "right"))
-        counts = stops - starts
-        numbers = np.repeat(np.arange(rows.size), counts)
-        return numbers, self.slots[np.arange(numbers.size) + np.repeat(starts - counts.cumsum() + counts, counts)]
-
-
 class _Bounded(NamedTuple):
-    """Bounds of the sampled elements, in the order of the sample; errors have the runs in front."""
+    """Bounds of the sampled elements, in the order of the sample, filled block by block; errors have runs in front."""
 
     output: Estimate
     vacuous: NDArray[np.bool_]
     interval: Interval
     beyond: NDArray[Any]
     logsumexp: Estimate
-    shift: NDArray[Any] | None
+    shift: NDArray[Any]
+
+    @classmethod
+    def empty(cls, outputs: int, logsumexps: int, front: tuple[int, ...]) -> _Bounded:
+        """Make arrays for so many elements, with the runs in front; queries beyond their length keep 0."""
+        error, lowest, highest, beyond = (np.zeros((*front, outputs)) for _ in range(4))
+        logsumexp = Estimate(np.full(logsumexps, -np.inf), np.zeros((*front, logsumexps)))
+        vacuous = np.zeros((*front, outputs), dtype=np.bool_)
+        interval, shift = Interval(lowest, highest), np.zeros((logsumexps, 1))
+        return cls(Estimate(np.zeros(outputs), error), vacuous, interval, beyond, logsumexp, shift)
+
+    def put_output(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
+        """Take a result's bounds of some elements: by head, query and column there, by their index here."""
+        self.output.value[slots] = result.output.value[0][at]
+        interval = result.interval
+        pairs = (
+            (self.output.error, result.output.error),
+            (self.vacuous, result.vacuous),
+            (self.interval.lowest, interval.lowest),
+            (self.interval.highest, interval.highest),
+            (self.beyond, result.beyond),
+        )
+        for kept, found in pairs:
+            kept[..., slots] = found[(..., 0, *at)]
+
+    def put_logsumexp(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
+        """Take what a result says of the logsumexp of some queries: by head and query there, by their index here."""
+        self.logsumexp.value[slots] = result.logsumexp.value[0][at]
+        self.logsumexp.error[..., slots] = result.logsumexp.error[(..., 0, *at)]
+        if result.shift is not None:
+            self.shift[slots] = result.shift[0][at]
+
+
+def _among(rising: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for each element whose row is one of some, both rising, the number of that row, and its own index."""
+    starts, stops = (np.searchsorted(rising, rows, side) for side in ("left", "right"))
+    counts = stops - starts
+    numbers = np.repeat(np.arange(rows.size), counts)
+    return numbers, np.arange(numbers.size) + np.repeat(starts - counts.cumsum() + counts, counts)
 
 
 def sampled_tolerance(
@@ -129,7 +145,9 @@ class _SampledBound(AttentionBound):
         if output != "output":
             return None
         beyond = self._question.bounded.beyond
-        return self._question.interval_outside_sample(float(beyond[run] if beyond.ndim else beyond))
+        return self._question.interval_outside_sample(
+            float((beyond[run] if beyond.ndim > 1 else beyond).max(initial=0.0))
+        )
 
 
 @dataclass(frozen=True)
@@ -187,21 +205,19 @@ class _Question:
         """The error bound, run over all sampled rows when it is first read."""
         width = self._shape("value")[3]
         outputs, logsumexps = (self.sample.get(name, np.empty(0, dtype=np.int64)) for name in ("output", "logsumexp"))
-        runs = np.shape(np.atleast_1d(self.precision.output))[0] if np.ndim(self.precision.output) else None
-        found = _Found.empty(outputs.size, logsumexps.size, runs)
-        of_outputs, of_logsumexps = _Slots.of(outputs // max(width, 1)), _Slots.of(logsumexps)
-        for block in self._blocks(outputs, of_outputs, width):
+        found = _Bounded.empty(outputs.size, logsumexps.size, np.shape(self.precision.output)[:1])
+        for block in self._blocks(outputs, width):
             result = self._result(block)
             every = np.array([row[:3] for rows in block.heads for row in rows])
             rows = np.asarray(np.ravel_multi_index(tuple(every.T), self.extents[:3]), dtype=np.int64)
-            numbers, slots = of_outputs.among(rows)
+            numbers, slots = _among(outputs // width, rows)
             columns = np.searchsorted(block.features, outputs[slots] % width)
             found.put_output(result, (*np.divmod(numbers, len(block.heads[0])), columns), slots)
-            numbers, slots = of_logsumexps.among(rows)
+            numbers, slots = _among(logsumexps, rows)
             found.put_logsumexp(result, np.divmod(numbers, len(block.heads[0])), slots)
-        return found.whole(shifted=bool(self._alternatives.alibi_by_column))
+        return found
 
-    def _blocks(self, outputs: NDArray[np.int64], of_outputs: _Slots, width: int) -> Iterator[_Block]:
+    def _blocks(self, outputs: NDArray[np.int64], width: int) -> Iterator[_Block]:
         """Give the sampled rows, heads that differ in their numbers alone together, as many at a time as fit."""
         are_placed = "alibi_slopes" in self.inputs or any(self.attributes.get(name) for name in ("is_causal", "window"))
         alike: dict[tuple[Any, ...], list[Sequence[_Row]]] = {}
@@ -209,7 +225,7 @@ class _Question:
         for head_of_all in np.unique(heads).tolist():
             entry, head = divmod(head_of_all, self.extents[1])
             queries = every[heads == head_of_all]
-            _, slots = of_outputs.among(head_of_all * self.extents[2] + queries)
+            _, slots = _among(outputs // width, head_of_all * self.extents[2] + queries)
             columns = np.unique(outputs[slots] % width) if slots.size else np.zeros(1, dtype=np.int64)
             end = int(self._lengths("key_lengths", self._keys)[entry])
             for rows in self._rows_of_head(entry, head, queries):
@@ -342,60 +358,3 @@ def _exactly(rows: NDArray[Any]) -> Estimate:
     """Return finite rows (heads, rows, features) as an estimate without error (1, heads, rows, features)."""
     # Errors of 0 are never read where the estimate is exact, so that they need no memory.
     return Estimate(rows[np.newaxis], np.zeros((1, 1, 1, 1)), is_exact=True)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Arrays that are filled row by row, in the order of the sample."""
-
-    value: NDArray[Any]
-    error: NDArray[Any]
-    vacuous: NDArray[np.bool_]
-    lowest: NDArray[Any]
-    highest: NDArray[Any]
-    beyond: NDArray[Any]
-    logsumexp: NDArray[Any]
-    of_logsumexp: NDArray[Any]
-    shift: NDArray[Any]
-
-    @classmethod
-    def empty(cls, outputs: int, logsumexps: int, runs: int | None) -> _Found:
-        """Make arrays for so many elements and runs; queries beyond their length keep 0."""
-        front = () if runs is None else (runs,)
-        error, lowest, highest, beyond = (np.zeros((*front, outputs)) for _ in range(4))
-        vacuous = np.zeros((*front, outputs), dtype=np.bool_)
-        value, logsumexp = np.zeros(outputs), np.full(logsumexps, -np.inf)
-        of_logsumexp, shift = np.zeros((*front, logsumexps)), np.zeros((logsumexps, 1))
-        return cls(value, error, vacuous, lowest, highest, beyond, logsumexp, of_logsumexp, shift)
-
-    def put_output(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
-        """Take a result's bounds of some elements: by head, query and column there, by their index here."""
-        self.value[slots] = result.output.value[0][at]
-        interval, beyond = result.interval, result.beyond
-        pairs = (
-            (self.error, result.output.error),
-            (self.vacuous, result.vacuous),
-            (self.lowest, interval.lowest),
-            (self.highest, interval.highest),
-            (self.beyond, beyond),
-        )
-        for kept, found in pairs:
-            kept[..., slots] = found[(..., 0, *at)]
-
-    def put_logsumexp(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
-        """Take what a result says of the logsumexp of some queries: by head and query there, by their index here."""
-        self.logsumexp[slots] = result.logsumexp.value[0][at]
-        self.of_logsumexp[..., slots] = result.logsumexp.error[(..., 0, *at)]
-        if result.shift is not None:
-            self.shift[slots] = result.shift[0][at]
-
-    def whole(self, *, shifted: bool) -> _Bounded:
-        """Return all that was found."""
-        return _Bounded(
-            Estimate(self.value, self.error),
-            self.vacuous,
-            Interval(self.lowest, self.highest),
-            self.beyond.max(axis=-1, initial=0.0),
-            Estimate(self.logsumexp, self.of_logsumexp),
-            self.shift if shifted else None,
-        )
