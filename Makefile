@@ -37,10 +37,10 @@ validate: $(VENV)/.installed-base
 	$(BIN)/attnspec validate reference
 
 test: $(VENV)/.installed-regenerate,test
-	$(BIN)/python -m pytest -n auto -m "not proof"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not proof"
 
 prove: $(VENV)/.installed-regenerate,test
-	$(BIN)/python -m pytest -n auto -m proof
+	$(BIN)/python -m pytest -n auto --dist worksteal -m proof
 
 lint: $(VENV)/.installed-lint,regenerate,test
 	$(BIN)/ruff check .

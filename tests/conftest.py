@@ -1,14 +1,55 @@
 """What all tests share: no test fails because a machine is slow, or because of how the tests were started."""
 
+import gc
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from attnspec.base.files import GOLDEN_FOLDER
+from attnspec.cases import selecting
+
+from .warm_commands import WarmCommands
 
 settings.register_profile("attnspec", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("attnspec")
+
+# As the command line does: thousands of tests and cases are kept, and looking among them for cycles takes its time.
+gc.set_threshold(100_000, 20, 20)
 
 # Started in the background or by nohup, signals are ignored, and every program that the tests start inherits that.
 _HANDLERS = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
 for _number in filter(None, (getattr(signal, name, None) for name in _HANDLERS)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _HANDLERS[_number.name])
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the newcomer's walk: it takes longest and mostly waits, so that the others run beside it."""
+    items.sort(key=lambda item: "tests/use/walk/" not in item.nodeid)
+
+
+def read_once(read_case):
+    """Read each case of the shipped folder once for all tests of a process: many load some, and some load all."""
+    cases = {}
+
+    def read(folder, case_id, entry):
+        if folder != GOLDEN_FOLDER:
+            return read_case(folder, case_id, entry)
+        key = (case_id, entry["sha256"])
+        if key not in cases:
+            cases[key] = read_case(folder, case_id, entry)
+        return cases[key]
+
+    return read
+
+
+selecting.read_case = read_once(selecting.read_case)
+
+
+@pytest.fixture(scope="session")
+def warm_commands():
+    """The command line in processes of its own, without the start of Python for each."""
+    commands = WarmCommands()
+    yield commands
+    commands.close()

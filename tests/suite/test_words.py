@@ -121,7 +121,6 @@ FROZEN: dict[str, set[str]] = {
     "tests/unit/attnspec_draws/test_grading.py": {"presentation"},
     "tests/use/command_line/test_campaign.py": {"presentation"},
     "tools/attnspec_draws/generators/memory.py": {"presentation"},
-    "tools/benchmarks/ratios/draws.py": {"presentation"},
 }
 """Files that read or write format 1, and which of its words they hold."""
 

@@ -1,8 +1,8 @@
 """The README: short, in a reader's order, and what it shows is what is printed. `tests/use/walk` runs its commands."""
 
 import re
-import subprocess
-import sys
+import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,15 +16,18 @@ QUICK = ("attnspec list ", "attnspec show ", "attnspec explain ", " ./mine.py:at
 """Words of the commands that are tried in every run of the tests; that all of them work is a proof."""
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Run a command of the README in a folder with the reader's file."""
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, warm_commands):
+    """Run a command of the README, once for all tests, in a folder with the reader's file."""
     mine = next(block for kind, block in BLOCKS if kind == "python" and block.startswith("# mine.py"))
-    (tmp_path / "mine.py").write_text(mine, encoding="utf-8")
 
+    @cache
     def run_command(command):
-        words = f"{sys.executable} -m {command}"
-        return subprocess.run(words, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        folder = tmp_path_factory.mktemp("readme")
+        (folder / "mine.py").write_text(mine, encoding="utf-8")
+        program, *words = shlex.split(command)
+        assert program == "attnspec"
+        return warm_commands.run(*words, cwd=folder)
 
     return run_command
 

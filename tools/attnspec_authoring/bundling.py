@@ -22,8 +22,11 @@ class Bundling(BuildHookInterface[Any]):
             return
         self._folder = Path(tempfile.mkdtemp())
         for profile in sorted(path for path in (Path(self.root) / "golden").iterdir() if path.is_dir()):
+            files = sorted(profile.rglob("*.json"))
+            if not files:  # the folder of stored tolerances, which is no profile
+                continue
             bundle = self._folder / f"{profile.name}{_SUFFIX}"
-            bundle.write_bytes(b"".join(path.read_bytes() for path in sorted(profile.rglob("*.json"))))
+            bundle.write_bytes(b"".join(path.read_bytes() for path in files))
             build_data["force_include"][str(bundle)] = f"{_SHIPPED}/{bundle.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002

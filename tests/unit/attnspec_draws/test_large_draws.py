@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attnspec.cases import suite_of
+from attnspec.cases import generator, suite_of
 from attnspec.contract.dtypes import FLOAT_DTYPES, rounded_to
 from attnspec.runner import run_suite
 from attnspec.targets import load
@@ -145,3 +145,25 @@ def test_rows_can_be_sampled_by_a_seed_that_the_inputs_do_not_show():
         np.array_equal(np.asarray(one.inputs[name]), np.asarray(other.inputs[name])) for name in ("query", "key")
     )
     assert not np.array_equal(one.sample["output"], other.sample["output"])
+
+
+def test_numbers_are_drawn_once_for_answers_call_and_tolerance(monkeypatch):
+    counted, hashed_counters = [], generator.hashed_counters
+
+    def counting(base, first, count):
+        counted.append(count)
+        return hashed_counters(base, first, count)
+
+    monkeypatch.setattr(generator, "hashed_counters", counting)
+    case = draw(large(0, "bfloat16", sample="counted"))
+    verdict(case, scaled_dot_product_attention)
+    assert sum(counted) == sum(made.size for made in case.generated.values())
+
+
+def test_kept_numbers_are_nobodys_to_change():
+    case = draw(large(0, "float32", sample="kept"))
+    first = case.inputs["key"]
+    case.generated["key"].whole("float32")[...] = 0
+    case.generated["key"].rows(0, 3)[...] = 0
+    assert np.array_equal(case.inputs["key"], first)
+    assert first.any()

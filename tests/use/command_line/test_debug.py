@@ -1,8 +1,6 @@
 """`attnspec debug CASE TARGET`: one case, called in this process, with the user's own breakpoints and tracebacks."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -77,12 +75,16 @@ def debug(capsys):
     return run
 
 
-def in_a_terminal(*words, typed):
+@pytest.fixture
+def in_a_terminal(warm_commands):
     """Run the command as a user does, who types into it."""
-    command = [sys.executable, "-m", "attnspec", "debug", *words]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONBREAKPOINT"}
-    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False, env=environment)
-    return done.returncode, done.stdout, done.stderr
+
+    def run(*words, typed):
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONBREAKPOINT"}
+        done = warm_commands.run("debug", *words, typed=typed, env=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
 
 
 def test_a_right_answer_ends_with_0(mine, debug):
@@ -225,20 +227,20 @@ def test_what_cannot_be_run_ends_with_2(words, sentence, debug):
     assert sentence in err
 
 
-def test_a_breakpoint_of_the_users_holds(mine):
+def test_a_breakpoint_of_the_users_holds(mine, in_a_terminal):
     status, out, _ = in_a_terminal(PLAIN, f"{mine}:stopping", *AS, typed="p marked\nc\n")
     assert status == 0
     assert "'stopped here'" in out
     assert "pass: all 72 elements" in out
 
 
-def test_who_leaves_the_debugger_leaves_the_command(mine):
+def test_who_leaves_the_debugger_leaves_the_command(mine, in_a_terminal):
     status, out, err = in_a_terminal(PLAIN, f"{mine}:stopping", *AS, typed="q\n")
     assert (status, err.strip()) == (130, "attnspec: interrupted")
     assert "pass" not in out
 
 
-def test_post_mortem_is_entered_in_the_users_own_frame(mine):
+def test_post_mortem_is_entered_in_the_users_own_frame(mine, in_a_terminal):
     status, out, _ = in_a_terminal(PLAIN, f"{mine}:raising", *AS, "--pdb", typed="p own\nup\np value.shape\nq\n")
     assert status == 1
     assert "'my own frame'" in out

@@ -88,7 +88,15 @@ def shows_in_numbers(mistake):
     return mistake.begin is None and mistake.operation != "glorot_normal" and not elsewhere
 
 
+def has_a_difference(mistake):
+    """Return whether a case shows the difference that a mistake makes; those that are made for it are tried first."""
+    suited = sorted(
+        CASES, key=lambda case: (mistake.id not in case.targets, mistake.clause not in case.clauses, case.size)
+    )
+    return any(difference_made(mistake, [case]) is not None for case in suited)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_mistake_that_shows_in_numbers_has_the_difference_it_makes(operation):
     for mistake in mistakes_of(operation):
-        assert (difference_made(mistake, CASES) is not None) == shows_in_numbers(mistake), mistake.id
+        assert has_a_difference(mistake) == shows_in_numbers(mistake), mistake.id

@@ -78,10 +78,9 @@ def test_an_argument_that_is_ignored_is_not_declared_away(start):
     assert not attnspec.validate(str(path), profile="masking", probes=False).conforms
 
 
-def test_a_file_is_written_over_only_by_force(start):
-    path = start("unscaled")[2]
-    path.write_text("mine", "utf-8")
-    status, printed, _ = start("unscaled")
+def test_a_file_is_written_over_only_by_force(start, tmp_path):
+    (tmp_path / "adapter_unscaled.py").write_text("mine", "utf-8")
+    status, printed, path = start("unscaled")
     assert (status, path.read_text("utf-8")) == (2, "mine")
     assert "--force" in printed.err
     assert start("unscaled", "--force")[0] == 0

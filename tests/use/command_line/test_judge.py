@@ -1,7 +1,10 @@
 """``attnspec judge``: what is printed, and how it ends."""
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,3 +106,26 @@ def test_a_file_of_shapes_that_is_none_is_reported(tmp_path, capsys):
     path.write_text("{")
     assert main(["judge", target("honest"), "--shapes", str(path)]) == 2
     assert "is no file of shapes" in capsys.readouterr().err
+
+
+COUNTING = """
+import os
+
+def scaled_dot_product_attention(query, key, value):
+    raise ValueError(f"threads: {os.environ.get('OPENBLAS_NUM_THREADS')}")
+"""
+
+
+def test_the_judge_computes_on_one_thread_and_its_candidate_on_as_many_as_ever(shapes, tmp_path):
+    (tmp_path / "counting.py").write_text(COUNTING)
+    of_judge = (
+        "import os, sys; from attnspec.command_line import main; "
+        "status, tasks = main(sys.argv[1:]), '/proc/self/task'; "
+        "print('threads of the judge:', len(os.listdir(tasks)) if os.path.isdir(tasks) else 1); sys.exit(status)"
+    )
+    command = [sys.executable, "-c", of_judge, "judge", str(tmp_path / "counting.py"), *shapes]
+    free = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    ended = subprocess.run(command, capture_output=True, text=True, env=free, check=False)
+    assert ended.returncode == 1, ended.stderr
+    assert "threads: None" in ended.stdout
+    assert "threads of the judge: 1\n" in ended.stdout

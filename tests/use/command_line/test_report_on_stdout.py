@@ -27,11 +27,6 @@ def loud(tmp_path):
     return str(path)
 
 
-def run(*words):
-    command = [sys.executable, "-P", "-m", "attnspec", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
 def document_of(text):
     document = json.loads(text)
     schema_validator("report").validate(document)
@@ -40,16 +35,17 @@ def document_of(text):
 
 @pytest.mark.parametrize("how", [(), ("--isolate",), ("--jobs", "2")], ids=["guarded", "isolated", "jobs"])
 @pytest.mark.parametrize("command", ["validate", "gate"])
-def test_stdout_is_one_document_and_the_rest_is_on_stderr(loud, command, how):
-    done = run(command, loud, *SELECT, *how, "--report", "-")
+def test_stdout_is_one_document_and_the_rest_is_on_stderr(loud, command, how, warm_commands):
+    done = warm_commands.run(command, loud, *SELECT, *how, "--report", "-")
     assert done.returncode == 1
     assert document_of(done.stdout)["summary"]["statuses"] == {"fail": 5}
     assert "loud does not " in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_files_are_written_beside_it(loud, tmp_path):
-    done = run("validate", loud, *SELECT, "--report", "-", "--report", str(tmp_path / "report.json"), "--report", "-")
+def test_files_are_written_beside_it(loud, tmp_path, warm_commands):
+    reports = ("--report", "-", "--report", tmp_path / "report.json", "--report", "-")
+    done = warm_commands.run("validate", loud, *SELECT, *reports)
     assert (tmp_path / "report.json").read_text("utf-8") == done.stdout
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ WRONG = ("attnspec debug core/plain ./mine.py", "attnspec validate ./mine.py", "
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, warm_commands):
     """Run a command in a folder with the reader's files, where ``attnspec`` is that of this environment."""
     for kind, block in BLOCKS:
         name = re.match(r"# (\w+\.py)$", block.splitlines()[0])
@@ -29,6 +30,9 @@ def run(tmp_path):
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
     def run_command(command):
+        program, *words = shlex.split(command)
+        if program == "attnspec":
+            return warm_commands.run(*words, cwd=tmp_path, env=environment)
         return subprocess.run(
             command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )

@@ -29,14 +29,14 @@ UNFINISHED = ".new"
 """Suffix of a file that is still being written; its name starts with a dot."""
 
 
-def replace_file(path: Path, text: str, *, errors: str = "strict") -> None:
-    """Write `text` as UTF-8 to `path` in one step: a reader or an interruption finds the old file or the new one.
+def replace_file(path: Path, text: str | bytes, *, errors: str = "strict") -> None:
+    """Write `text`, in UTF-8, to `path` in one step: a reader or an interruption finds the old file or the new one.
 
     A file keeps its permissions; one that is protected against writing is meant to stay, although a rename could
     replace it; of a symbolic link the target is replaced; a device or pipe has no old state and is written to directly.
     Raises `OSError`, with nothing changed and nothing left behind.
     """
-    content = text.encode("utf-8", errors)
+    content = text if isinstance(text, bytes) else text.encode("utf-8", errors)
     path = Path(os.path.realpath(path))
     try:
         mode = path.stat().st_mode

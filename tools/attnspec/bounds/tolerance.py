@@ -145,6 +145,10 @@ class Tolerance:
         self.unspecified: Mapping[str, NDArray[np.bool_]] = unspecified or {}
         self.run_of_values: int | None = None
 
+    def error(self, output: str, run: int = 0) -> NDArray[Any]:
+        """Return the tolerance of each element of one output in one of the runs."""
+        return self.of(output, run).error
+
     def of(self, output: str, run: int = 0) -> Estimate:
         """Return value and tolerance of one output in one of the runs; every tolerance is finite."""
         estimate = self._known.get(output)

@@ -15,6 +15,7 @@ from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
     from attnspec.cases.generator import Generated
+    from attnspec.cases.stored_tolerances import StoredTolerances
 
 FORMAT = 1
 """Version of the case format that this harness reads and writes."""
@@ -75,6 +76,8 @@ class Case(NamedTuple):
     is_certified
         Whether the expected values are exact results, rounded; those of a random case are the reference's in float64,
         with its error.
+    stored_tolerances
+        Its tolerances, where a golden folder stores them: those of these inputs, attributes and expected values alone.
     """
 
     id: str
@@ -99,6 +102,7 @@ class Case(NamedTuple):
     printed: tuple[Mapping[str, Any], ...]
     thinned: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     is_certified: bool = True
+    stored_tolerances: StoredTolerances | None = None
 
     @property
     def generated(self) -> Mapping[str, Generated]:

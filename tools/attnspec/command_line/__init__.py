@@ -6,8 +6,10 @@ Exit status: 0 nothing wrong, 1 something wrong, 2 could not be run, 130 interru
 import contextlib
 import gc
 import io
+import os
 import signal
 import sys
+from importlib import import_module
 from typing import Literal
 
 import click
@@ -24,6 +26,10 @@ from attnspec.guard.journal import Journal
 __all__ = ["main"]
 
 _LONGEST_ERROR = 4_000
+
+_IDLE = ("OPENBLAS_THREAD_TIMEOUT", "16")
+"""Threads of NumPy's products wait for the next one in a loop: for 2**26 cycles, a fortieth of a second of a processor
+after each call of small cases, where nobody says otherwise; here 2**16. Neither threads nor results are others."""
 
 _COMMANDS = {**{name: Command(**facts) for name, facts in command_table()["commands"].items()}, **COMMANDS}
 
@@ -45,6 +51,21 @@ def print_version(context: click.Context, _: click.Parameter, is_requested: bool
     context.exit()
 
 
+_ON_ONE_THREAD = ("judge",)
+"""Commands whose products are so small, and so many, that a second thread of NumPy's only waits for the first."""
+
+
+def _load_numpy_on_one_thread() -> None:
+    """Load NumPy with one thread for products; a process that is started later has as many as ever."""
+    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
+        return
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        import_module("numpy")
+    finally:
+        del os.environ["OPENBLAS_NUM_THREADS"]
+
+
 class _Commands(click.Group):
     """Commands, each imported when it is called: until then each is a name and a line of help."""
 
@@ -53,6 +74,8 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name of the command that is called, the command, and its arguments."""
         name, command, others = super().resolve_command(ctx, args)
+        if name in _ON_ONE_THREAD:
+            _load_numpy_on_one_thread()
         if name is not None:
             command = import_object(_COMMANDS[name].path)
             add_completion(command)
@@ -94,6 +117,9 @@ def main(arguments: list[str] | None = None, *, guard: Way | Literal["none"] | J
     # A run reads thousands of files, and keeps thousands of results, that hold no cycles: looking for some in a hundred
     # thousand objects takes a tenth of a second, and half a million are as many as the whole suite leaves.
     gc.set_threshold(500_000, 20, 20)
+    if "numpy" not in sys.modules:
+        # Read when NumPy is loaded, here and in the process of a target.
+        os.environ.setdefault(*_IDLE)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A formula is spelt out where the encoding, such as ASCII, lacks its signs.

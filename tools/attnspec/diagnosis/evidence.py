@@ -341,7 +341,7 @@ class Evidence:
     def _tolerance(self, name: str) -> NDArray[Any]:
         run = self.result.run
         assert run.bound is not None
-        return run.bound.of(name, run.bound_index).error
+        return run.bound.error(name, run.bound_index)
 
     def _left_open(self, name: str) -> NDArray[np.bool_]:
         """Return the elements for which nothing is expected, or a declared convention requires something else."""

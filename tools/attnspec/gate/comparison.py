@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -35,14 +35,18 @@ class Comparison:
     report: Report
     baseline: Baseline
     better: Weight
-    suite_ids: Mapping[str, object]
-    retired: Mapping[str, str]
+    suite_ids: Mapping[str, object] = field(default_factory=dict[str, object])
+    retired: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def findings(self) -> Generator[Finding]:
-        """Yield the differences, in no order of importance."""
+    def of_results(self) -> Generator[Finding]:
+        """Yield the differences that single results show, whatever else was run."""
         yield from self._results()
         yield from self._unsupported()
         yield from self._newly_graded_findings()
+
+    def findings(self) -> Generator[Finding]:
+        """Yield the differences, in no order of importance."""
+        yield from self.of_results()
         if self._is_whole:
             yield from self._count_findings()
         yield from self._entries_without_result()

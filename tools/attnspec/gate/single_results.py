@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from attnspec.base import __version__
 from attnspec.base.plain_text import plain_text
 from attnspec.gate.baseline import NOT_EXPLAINED, Baseline
+from attnspec.gate.comparison import Comparison
 from attnspec.gate.decision import Demands, judge
 from attnspec.grading import WRONG, Status
 from attnspec.reports.report import Report
@@ -72,21 +73,19 @@ class BesideBaseline:
 
     def contradicts(self, result: Result) -> Finding | None:
         """Return why a result differs from the baseline's expectation; None where it is as expected."""
-        subject = (result.case.id, result.dtype)
-        found = self._judged((result,), {result.case.id: None}, {})
-        return next((finding for finding in found if (finding.subject, finding.dtype) == subject), None)
+        subject, comparison = (result.case.id, result.dtype), Comparison(self._report(result), self._baseline, "fails")
+        return next((found for found in comparison.of_results() if (found.subject, found.dtype) == subject), None)
 
     def contradictions(self, suite_ids: Mapping[str, object], retired: Mapping[str, str]) -> tuple[Finding, ...]:
         """Return failures for any results: of the declaration, and of entries without a case.
 
         Parameters are as for `attnspec.gate.judge`.
         """
-        return tuple(finding for finding in self._judged((), suite_ids, retired) if finding.kind not in _OF_A_WHOLE_RUN)
+        outcome = judge(self._report(), self._baseline, Demands(), suite_ids=suite_ids, retired=retired)
+        return tuple(one for one in outcome.findings_of_weight("fails") if one.kind not in _OF_A_WHOLE_RUN)
 
-    def _judged(
-        self, results: tuple[Result, ...], suite_ids: Mapping[str, object], retired: Mapping[str, str]
-    ) -> tuple[Finding, ...]:
-        report = Report(
+    def _report(self, *results: Result) -> Report:
+        return Report(
             declaration=self._declaration,
             conventions=self._conventions,
             suite_version=__version__,
@@ -95,5 +94,3 @@ class BesideBaseline:
             results=results,
             diagnosis=(),
         )
-        outcome = judge(report, self._baseline, Demands(), suite_ids=suite_ids, retired=retired)
-        return outcome.findings_of_weight("fails")

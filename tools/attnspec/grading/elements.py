@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import ANY, LARGEST
+from attnspec.grading.stored_tolerance import StoredTolerance
 
 if TYPE_CHECKING:
     from attnspec.bounds.tolerance import UnsampledInterval
@@ -101,9 +102,9 @@ def compare(run: Run, expected: Values, name: str, got: NDArray[Any], index: int
     shape, sample = expected.thinned.get(name, got.shape), expected.sample.get(name)
     expected_output: NDArray[Any] = expected.outputs[name]
     assert run.bound is not None
-    tolerance, to_interval = run.bound.of(name, index).error, in_interval(run, expected, name, index)
-    if run.operation.outputs_by_name[name].exact:
-        tolerance = np.zeros(expected_output.shape)
+    to_interval = in_interval(run, expected, name, index)
+    exact = run.operation.outputs_by_name[name].exact
+    tolerance = np.zeros(expected_output.shape) if exact else run.bound.error(name, index)
     left_out = either(left_open(run, expected, name), None if to_interval is None else to_interval.elements)
     if sample is not None and name not in expected.thinned:
         got, expected_output, tolerance = (np.take(tensor, sample) for tensor in (got, expected_output, tolerance))
@@ -151,7 +152,10 @@ def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None
 def in_interval(run: Run, expected: Values, name: str, index: int) -> InInterval | None:
     """Return the elements of an output that an interval alone bounds, or None for none; `index` as in `compare`."""
     assert run.bound is not None
-    vacuous, tolerance = run.bound.vacuous(name, index), run.bound.of(name, index).error
+    if isinstance(run.bound, StoredTolerance):
+        stored = run.bound.ends(name, index)
+        return None if stored is None else InInterval(*stored)
+    vacuous, tolerance = run.bound.vacuous(name, index), run.bound.error(name, index)
     # A finite sum has finite terms.
     if not math.isfinite(tolerance.sum()):
         vacuous = either(vacuous, ~np.isfinite(tolerance))

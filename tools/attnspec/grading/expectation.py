@@ -6,7 +6,7 @@ from the inputs; they are never stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,6 +17,7 @@ from attnspec.cases import Case, run_attributes
 from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, Choices, conventions_settling
+from attnspec.grading.stored_tolerance import StoredTolerance
 
 if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Tolerance
@@ -64,14 +65,14 @@ def expectation(
     case: Case,
     dtype: str,
     conventions: Mapping[str, str],
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Callable[[], Mapping[str, NDArray[Any]]],
     bound: Tolerance | None,
     family: Family,
     index: int = 0,
 ) -> Expectation:
     """Return the expectation of a run of `case` in `dtype`, under every convention's choice for the operation.
 
-    `inputs` are as the run sees them, in float64, bool or int64; `bound` is None where everyone must refuse or
+    `inputs` gives them as the run sees them, in float64, bool or int64; `bound` is None where everyone must refuse or
     properties are graded; `index` is the index of the run among those that the bound stands for.
     """
     if case.properties is not None:
@@ -87,12 +88,12 @@ def expectation(
         if name in conventions_settling(Settles.REFUSALS):
             return NotGraded(f"graded only under {name}={choice}; declared is {conventions[name]}")
         sensitive.append(name)
-        outputs = dict(reference_outputs(case.operation, inputs, run_attributes(dtype, case.attributes)))
+        outputs = dict(reference_outputs(case.operation, inputs(), run_attributes(dtype, case.attributes)))
     else:
         outputs = dict(case.golden(dtype))
     refusing = [name for name in sensitive if conventions[name] == "refuse"]
     for name in refusing:
-        if not CONVENTIONS[name].is_about_nan or _nan_reaches_what_is_expected(case.operation, inputs, outputs):
+        if not CONVENTIONS[name].is_about_nan or _nan_reaches_what_is_expected(case.operation, inputs(), outputs):
             return MustRefuse(f"{case.title} (declared: {name}=refuse)", f"{name}=refuse")
     if refusing:
         return NotGraded(
@@ -100,6 +101,8 @@ def expectation(
         )
     if bound is None:
         return Values(outputs, sample=case.sample, thinned=case.thinned)
+    if isinstance(bound, StoredTolerance):
+        return Values(outputs, bound.left_open(index), None, case.sample, case.thinned)
     expected = family.expected(outputs, conventions, bound, index)
     return Values(expected.outputs, expected.ungraded, ", ".join(expected.under) or None, case.sample, case.thinned)
 

@@ -46,7 +46,7 @@ def _bounded_output(run: Run, expected: Values, name: str) -> Bounded:
     expected_output = expected.outputs[name].astype(np.float64)
     tolerance = np.zeros(expected_output.shape)
     if not run.operation.outputs_by_name[name].exact:
-        tolerance += run.bound.of(name, run.bound_index).error
+        tolerance += run.bound.error(name, run.bound_index)
     tolerance[~np.isfinite(expected_output)] = 0.0
     to_interval = in_interval(run, expected, name, run.bound_index)
     if to_interval is not None:

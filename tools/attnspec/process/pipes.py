@@ -61,8 +61,9 @@ class PolledPipes:
         except BlockingIOError:
             return
         except OSError:
-            # It reads no more. That shows when its answer is awaited.
-            self._outgoing = memoryview(b"")
+            pass  # It reads no more. That shows when its answer is awaited.
+        # An empty part of a long line would keep all of it in memory.
+        self._outgoing = memoryview(b"")
         if self._hanging_up:
             self._streams[0].close()
 

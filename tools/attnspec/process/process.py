@@ -161,7 +161,8 @@ class ProcessImplementation:
                     return Malformed(f"the process {error}")
                 case WireError():
                     return Malformed(str(error))
-        self._answered = request
+        # Its arrays would stay in memory until the next one is answered.
+        self._answered = request._replace(inputs={})
         try:
             return read_answer(message, request, self._started.encoding)
         except WireError as problem:

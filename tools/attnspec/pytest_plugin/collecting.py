@@ -66,6 +66,15 @@ class Collecting:
             report.result = [*(report.result or ()), cases]
         return report
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note in which dtypes each case will be run."""
+        selected: dict[str, list[str]] = {}
+        for item in session.items:
+            if isinstance(item, CaseInDtype):
+                selected.setdefault(item.case.id, []).append(item.dtype)
+        if self._validating is not None:
+            self._validating.selected = selected
+
     def pytest_report_header(self, config: pytest.Config) -> str | None:
         """Print that nothing guards the process of pytest from TARGET."""
         if config.getoption("attnspec") is None or config.getoption("attnspec_timeout") is not None:
@@ -76,6 +85,22 @@ class Collecting:
         """Note that a debugger was entered: quitting it ends the whole run."""
         if self._validating is not None:
             self._validating.is_debugged = True
+
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Skip a case that is not on offer at once: to set nothing up and tear it down took longer than all the rest.
+
+        The last one of a profile goes the ordinary way, because the profile is torn down with it.
+        """
+        if not isinstance(item, CaseInDtype) or nextitem is None or nextitem.parent is not item.parent:
+            return None
+        reports = item.reports_of_skipping()
+        if not reports:
+            return None
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in reports:
+            item.ihook.pytest_runtest_logreport(report=report)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -88,7 +113,7 @@ class Collecting:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the outcome of the items."""
         is_ours = report.nodeid.startswith(f"{_ROOT}/") and not report.nodeid.startswith(f"{_BASELINE}::")
-        if report.when == "call" and is_ours:
+        if is_ours and (report.when == "call" or report.skipped):
             is_expected = report.skipped and hasattr(report, "wasxfail")
             outcome = "ungraded" if _is_ungraded(report) else "failed" if is_expected else report.outcome
             self._outcomes.add(outcome)

@@ -115,7 +115,7 @@ def _stop_here(
 def _tolerance(run: Run, output: str) -> NDArray[Any]:
     """Return the allowed distance of each element from its expected value; infinite where nothing is graded."""
     assert run.bound is not None
-    tolerance = run.bound.of(output, run.bound_index).error
+    tolerance = run.bound.error(output, run.bound_index)
     if run.operation.outputs_by_name[output].exact:
         return np.zeros_like(tolerance)
     ungraded = run.bound.ungraded(output, run.bound_index)

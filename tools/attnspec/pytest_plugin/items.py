@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property, partial
 from inspect import getsourcefile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -64,10 +65,23 @@ class CaseInDtype(pytest.Item):
         self._contradiction = None if baseline is None else baseline.contradicts(result)
         validating.check(result, self._contradiction)
         if result.status == "unsupported":
-            reason = None if baseline is None else baseline.reason_of(result)
-            pytest.skip(plain_text(reason or result.verdict.message))
+            _skip(validating.reason_to_skip(result))
         if result.status == "ungraded":
             self.user_properties.append((UNGRADED, plain_text(result.verdict.message)))
+
+    def reports_of_skipping(self) -> list[pytest.TestReport]:
+        """Return the reports of a test that is skipped without anything set up for it; none for one that must be run.
+
+        As ever, two reports: one that it was skipped, and one that it is over.
+        """
+        if any(self.get_closest_marker(name) is not None for name in ("skip", "skipif")):
+            return []
+        reason = self._validating.reason_not_called(self.case, self.dtype)
+        if reason is None:
+            return []
+        skipped = pytest.CallInfo[None].from_call(partial(_skip, reason), "setup")
+        over = pytest.CallInfo[None].from_call(lambda: None, "teardown")
+        return [pytest.TestReport.from_item_and_call(self, call) for call in (skipped, over)]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the fault in a few lines, behind the traceback of the user's own exception."""
@@ -93,6 +107,11 @@ class CaseInDtype(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the golden file and the name."""
         return self._golden_file(), None, self.name
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """The golden file as pytest's root folder sees it, and the name; to ask pytest took as long as a call."""
+        return f"{_from_root(self._validating.suite.folder, self.config.rootpath)}/{self.case.id}.json", None, self.name
 
     def _golden_file(self) -> Path:
         return self._validating.suite.folder / f"{self.case.id}.json"
@@ -123,6 +142,20 @@ class BaselineAsAWhole(pytest.Item):
 
     def _baseline(self) -> Path:
         return Path(self.config.option.attnspec_baseline)
+
+
+@cache
+def _from_root(folder: Path, root: Path) -> str:
+    """Return the way from one folder to another; the folder where there is none, as between drives of Windows."""
+    try:
+        return os.path.relpath(folder, root)
+    except ValueError:
+        return str(folder)
+
+
+def _skip(reason: str) -> None:
+    # Whoever skips does so here, since pytest counts together what was skipped in one line for one reason.
+    pytest.skip(reason)
 
 
 @cache

@@ -2,14 +2,14 @@
 
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, cast
 
 import pytest
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import AttnspecError, UsageError
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import Case, Suite, load_suite, read_index
 from attnspec.cases.releases import read_retired
@@ -17,6 +17,7 @@ from attnspec.contract.dtypes import ANY
 from attnspec.gate.finding import Finding
 from attnspec.gate.single_results import BesideBaseline
 from attnspec.gate.storing import read_baseline
+from attnspec.grading import NotGraded
 from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
@@ -28,7 +29,7 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, contradiction_sentence
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
-from attnspec.runner import Resolved, Result, offered_part, planned_runs, run_suite
+from attnspec.runner import Key, Resolved, Result, Run, Session, offered_part, planned_runs, run_by_itself
 from attnspec.targets import Declaration, Implementation
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_dtypes_and_conventions
@@ -38,7 +39,10 @@ _PASSES_KEPT = 24
 
 @dataclass
 class Validating:
-    """Validation on the selected cases; no `dtypes` are the declared ones, and `conventions` go over the declared."""
+    """Validation on the selected cases; no `dtypes` are the declared ones, and `conventions` go over the declared.
+
+    `selected` has the dtypes in which each case will be run, as far as that is known.
+    """
 
     suite: Suite
     implementation: Implementation
@@ -47,9 +51,13 @@ class Validating:
     conventions: Mapping[str, str]
     baseline: BesideBaseline | None
     is_debugged: bool = False
+    selected: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     def __post_init__(self) -> None:
         self.dtypes = tuple(self.dtypes) or self.implementation.declaration.dtypes
+        declared = {**self.implementation.declaration.conventions, **self.conventions}
+        self._session = Session(self.suite, self.implementation, Resolved(declared))
+        self._planned: dict[Key, Run] = {}
         self._passed: dict[str, list[Result]] = {}
         self.explaining = Explaining(self._passed)
 
@@ -77,15 +85,38 @@ class Validating:
                 if dtype in self.dtypes or dtype == ANY:
                     yield case, dtype
 
+    def planned(self, case: Case, dtype: str) -> Run:
+        """Return the run of one case in one dtype."""
+        key = (case.id, dtype)
+        if key not in self._planned:
+            # The dtypes of a case that will be run are planned together, which costs little more than one alone.
+            dtypes = self.dtypes if dtype == ANY else (dtype, *self.selected.get(case.id, ()))
+            runs = planned_runs(case, dtypes, self.implementation.declaration, self._session.resolved)
+            self._planned |= {(case.id, run.dtype): run for run in runs}
+        return self._planned[key]
+
+    def reason_not_called(self, case: Case, dtype: str) -> str | None:
+        """Return why a case is skipped without a call; None where it is called, or the baseline contradicts that."""
+        try:
+            run = self.planned(case, dtype)
+        except AttnspecError:
+            return None  # it is the test's own error, when it is run
+        if not isinstance(run.expected, NotGraded):
+            return None
+        result = self.run(case, dtype)
+        if self.baseline is not None and self.baseline.contradicts(result) is not None:
+            return None
+        return self.reason_to_skip(result)
+
+    def reason_to_skip(self, result: Result) -> str:
+        """Return why a result is unsupported, in the words of the baseline where it has some."""
+        reason = None if self.baseline is None else self.baseline.reason_of(result)
+        return plain_text(reason or result.verdict.message)
+
     def run(self, case: Case, dtype: str) -> Result:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid counterpart."""
-        counterparts: dict[str, Case] = {}
-        if case.rejects is not None:
-            name = case.rejects.counterpart
-            counterparts[name] = self.suite.cases.get(name) or self.suite.counterparts[name]
-        alone = replace(self.suite, cases={case.id: case}, counterparts=counterparts)
-        dtypes = self.dtypes if dtype == ANY else (dtype,)
-        (result,) = run_suite(alone, self.implementation, dtypes=dtypes, conventions=self.conventions, goes_on=True)
+        result = run_by_itself(self.planned(case, dtype), self._session)
+        del self._planned[case.id, dtype]
         if self.is_debugged and isinstance(self.seen.raised, pytest.exit.Exception):
             raise self.seen.raised  # his debugger was quit
         passed = self._passed.setdefault(case.operation, [])

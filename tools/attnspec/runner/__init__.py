@@ -13,8 +13,8 @@ from attnspec.runner.planning import (
     ungraded_run,
 )
 from attnspec.runner.result import Result
-from attnspec.runner.running import prepare_suite, run_once, run_suite
-from attnspec.runner.session import OCCASIONS, Follower, Kept, Key, Occasion
+from attnspec.runner.running import prepare_suite, run_by_itself, run_once, run_suite
+from attnspec.runner.session import OCCASIONS, Follower, Kept, Key, Occasion, Session
 
 __all__ = [
     "OCCASIONS",
@@ -26,6 +26,7 @@ __all__ = [
     "Resolved",
     "Result",
     "Run",
+    "Session",
     "Share",
     "beside_counterparts",
     "in_memory_orders",
@@ -35,6 +36,7 @@ __all__ = [
     "planned_runs",
     "prepare_suite",
     "request_of",
+    "run_by_itself",
     "run_once",
     "run_suite",
     "share_of",

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.cases import Case, ChangedArgument, Suite, run_attributes
+from attnspec.cases import Case, Suite
 from attnspec.contract.convention import Settles
-from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to
 from attnspec.contract.implementation import Crashed, Outputs
 from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import lacking_capability, needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Run, Status, Values, Verdict, grade, with_overwritten
-from attnspec.grading.expectation import reference_outputs
+from attnspec.runner.changed_call import changed_run, expected_by_reference
 from attnspec.runner.memory_order import inputs_as_handed_over, inputs_in_c_order
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import Result
@@ -73,7 +72,7 @@ def call_with_changed_argument(result: Result, session: Session) -> Result:
     run, without = result.run, session.implementation.declaration.without
     if run.case.changed_argument is None or result.verdict.status not in RIGHT or result.got is None:
         return result
-    name, changed = run.case.changed_argument.name, _changed_run(run, run.case.changed_argument)
+    name, changed = run.case.changed_argument.name, changed_run(run, run.case.changed_argument)
     if changed is None or (without and lacking_capability(changed.case, without)):
         return result
     handed: dict[str, NDArray[Any]] | None = inputs_as_handed_over(run)
@@ -102,41 +101,9 @@ def call_with_changed_argument(result: Result, session: Session) -> Result:
     return _failed(result, None if stayed else verdict) if is_kept else result
 
 
-def _changed_run(run: Run, changed: ChangedArgument) -> Run | None:
-    """Return a run with its one argument changed; None where a convention took the attribute away.
-
-    Its expectation is still that of the run before the change.
-    """
-    if changed.reversed:
-        inputs = {**run.case.inputs, changed.name: np.flip(run.case.inputs[changed.name]).copy()}
-        return run._replace(case=run.case._replace(inputs=inputs))
-    if changed.name not in run.attributes:
-        return None
-    value = {changed.name: changed.value}
-    case = run.case._replace(attributes={**run.case.attributes, **value})
-    return run._replace(case=case, attributes={**run.attributes, **value})
-
-
-def _expected_by_reference(run: Run, case: Case) -> Case | None:
-    """Return a changed call as a case, with the outputs of the reference.
-
-    None where the case has no whole outputs, and where the reference refuses the call.
-    """
-    if case.properties is not None or case.sample or case.thinned:
-        return None
-    names, attributes = tuple(case.golden(run.dtype)), run_attributes(REFERENCE_DTYPE, case.attributes)
-    seen = {name: rounded_to(array, run.dtype) for name, array in case.inputs.items()}
-    try:
-        outputs = reference_outputs(case.operation, seen, attributes)
-    except ValueError:
-        return None
-    expected = {name: np.asarray(outputs[name]) for name in names if name in outputs}
-    return case._replace(expected={"all": expected}, printed=(), changed_argument=None, is_certified=False)
-
-
 def _verdict(run: Run, case: Case, answer: Outputs, session: Session, *, stayed: bool) -> Verdict | None:
     """Return the verdict on the answer to a changed call; None where nothing says which answer is right."""
-    follows = _expected_by_reference(run, case)
+    follows = expected_by_reference(run, case)
     if follows is None:
         return None
     if not stayed:

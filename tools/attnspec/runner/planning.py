@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from attnspec.base.errors import FixtureError
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import Case, Inputs, Suite, run_attributes
+from attnspec.cases.stored_tolerances import Grade, StoredTolerances
 from attnspec.contract import OPERATIONS, declarations
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling
@@ -20,6 +22,7 @@ from attnspec.contract.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follo
 from attnspec.contract.layout import clauses_in
 from attnspec.families.lookup import family_of, lacking_capability, needed_capabilities
 from attnspec.grading import NotGraded, Run, expectation
+from attnspec.grading.stored_tolerance import StoredTolerance
 
 if TYPE_CHECKING:
     from attnspec.families.record import Family
@@ -139,20 +142,13 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
     if len(dtypes) > 1 and (case.expected is None or "all" not in case.expected):
         groups = _with_equal_inputs(case, dtypes)
     for group in groups:
-        # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
-        seen = case.inputs
-        if not isinstance(seen, Inputs):
-            seen = {name: rounded_to(array, group[0]) for name, array in case.inputs.items()}
-        grades = [(dtype, fused) for dtype in group]
+        grades = [(dtype, fused and dtype in HALF_PRECISION) for dtype in group]
         if operation.may_fuse and not fused:
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
+        seen = partial(_as_seen, case, group[0])
         without_bound = refused_by_all or case.properties is not None
-        of_values = [] if case.is_certified else [(REFERENCE_DTYPE, False)]
-        bound = None if without_bound else _tolerances(case, family, [*grades, *of_values], seen, choices)
-        if bound is not None and of_values:
-            bound.run_of_values = len(grades)
-        for dtype in group:
-            index = grades.index((dtype, fused))
+        bound = None if without_bound else _bound(case, family, grades, seen, choices)
+        for index, dtype in enumerate(group):
             expected = expectation(case, dtype, choices, seen, bound, family, index)
             fused_index = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
             stated = run_attributes(dtype, case.attributes)
@@ -176,22 +172,61 @@ def _with_equal_inputs(case: Case, dtypes: Sequence[str]) -> list[Sequence[str]]
     return [group for group in (exact, *([dtype] for dtype in dtypes if dtype not in exact)) if group]
 
 
-def _tolerances(
+def _as_seen(case: Case, dtype: str) -> Mapping[str, NDArray[Any]]:
+    """Return the inputs of a case as a run in a dtype sees them."""
+    # Generated inputs are exact in every dtype, and too large to be drawn for their bound.
+    if isinstance(case.inputs, Inputs):
+        return case.inputs
+    return {name: rounded_to(array, dtype) for name, array in case.inputs.items()}
+
+
+def _bound(
     case: Case,
     family: Family,
-    grades: Sequence[tuple[str, bool]],
-    seen: Mapping[str, NDArray[Any]],
+    grades: Sequence[Grade],
+    seen: Callable[[], Mapping[str, NDArray[Any]]],
     choices: Choices,
 ) -> Tolerance:
-    """Return the tolerances in each dtype, fused or not."""
+    """Return the tolerances in each grade: as stored, where these hold under the choices, or computed."""
+    compute = partial(_computed_bound, case, family, grades, seen, choices)
+    stored = case.stored_tolerances
+    if stored is not None and stored.belong_to(case) and _hold(stored, grades, choices):
+        return StoredTolerance(stored, grades, compute)
+    return compute()
+
+
+def _hold(stored: StoredTolerances, grades: Sequence[Grade], choices: Choices) -> bool:
+    """Return whether stored tolerances hold under choices: none of these concerns what was computed."""
+    if choices.inner_dtype is not None and any(dtype in (ANY, REFERENCE_DTYPE) for dtype, _ in grades):
+        return False
+    results = choices.departing[Settles.RESULTS]
+    return not results or results.keys().isdisjoint(stored.sensitive_to)
+
+
+def _computed_bound(
+    case: Case,
+    family: Family,
+    grades: Sequence[Grade],
+    seen: Callable[[], Mapping[str, NDArray[Any]]],
+    choices: Choices,
+) -> Tolerance:
+    """Return the tolerances in each grade, computed by the family's model."""
+    inputs = seen()
+    own = len(grades)
+    if not case.is_certified:
+        grades = (*grades, (REFERENCE_DTYPE, False))
     precisions = [precision_of(dtype, fused=fused, inside=choices.inner_dtype) for dtype, fused in grades]
     precision = precisions[0] if len(precisions) == 1 else stacked(precisions)
     try:
-        if isinstance(seen, Inputs):
-            return family.sampled_tolerance(case.operation, seen, case.attributes, case.sample, precision, choices)
-        return family.tolerance(case.operation, seen, case.attributes, precision, choices)
+        if isinstance(inputs, Inputs):
+            bound = family.sampled_tolerance(case.operation, inputs, case.attributes, case.sample, precision, choices)
+        else:
+            bound = family.tolerance(case.operation, inputs, case.attributes, precision, choices)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise FixtureError(
             f"The case {case.id!r} cannot be graded, because its inputs and attributes do not fit each other: {error}. "
             "Correct its recipe and run `attnspec regenerate`."
         ) from None
+    if not case.is_certified:
+        bound.run_of_values = own
+    return bound

@@ -18,6 +18,7 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec.targets import load
 from attnspec_authoring.mutation.mutated_reference import load_mutated_reference
+from attnspec_authoring.shared_verdicts import SharedVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from attnspec_authoring.mutation.mutants import Mutant
 
 SECONDS_ALLOWED = 60
-"""Far longer than a mutant takes that no case notices: one that is still running hangs."""
+"""Far more processor seconds than a mutant takes that no case notices: one that is still running hangs."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Examiner:
     _prepared: dict[tuple[str, bool], tuple[Run, ...]] = field(
         default_factory=dict[tuple[str, bool], tuple["Run", ...]]
     )
+    _verdicts: SharedVerdicts = field(default_factory=SharedVerdicts)
 
     def first_failure(
         self, implementation: Implementation, dtypes: Sequence[str] = FLOAT_DTYPES, foremost: str | None = None
@@ -87,7 +89,7 @@ class Examiner:
         for in_first_dtype in (True, False):
             for part in _parts(cases):
                 runs = [run for case in self._with_counterparts(part) for run in self._runs(case, in_first_dtype)]
-                for result in run_once(runs, self.suite, implementation):
+                for result in run_once(runs, self.suite, implementation, self._verdicts.judge):
                     if result.is_wrong:
                         self.failures[result.case.id] += 1
                         return result
@@ -164,13 +166,14 @@ def _limited_time() -> Generator[None]:
     def expired(_signal: int, _frame: FrameType | None) -> None:
         raise MutantHangsError
 
-    previous = signal.signal(signal.SIGALRM, expired)
-    signal.alarm(SECONDS_ALLOWED)
+    # Seconds of this process: on a busy machine those of the clock say nothing.
+    previous = signal.signal(signal.SIGPROF, expired)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS_ALLOWED)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 def _reported(result: Result) -> str:

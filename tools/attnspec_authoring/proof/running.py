@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from attnspec.base import __version__
 from attnspec.cases import load_suite
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.grading import grade
 from attnspec.runner import prepare_suite, run_once, run_suite
 from attnspec_authoring.proof.matrix import Kind, Matrix, Trial
-from attnspec_authoring.proof.subjects import RightAnswers, implementation_of, kind_of, remembers, subject_of, subjects
+from attnspec_authoring.proof.subjects import implementation_of, kind_of, remembers, subject_of, subjects
+from attnspec_authoring.shared_verdicts import SharedVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,9 +56,8 @@ def run_matrix(
     selection = _Selection(folder, tuple(dtypes), tuple(select))
     kept_in = cache if enough is None else None
     known = {} if kept_in is None else {subject.id: kept_in.known(subject, suite) for subject in order}
-    shared = frozenset(operation for operation in length if _number_of(operation, order) >= _WORTH_SHARING)
     tasks = [
-        _Task(kind_of(subject), subject.id, selection, enough, tuple(whole_in), known.get(subject.id, {}), shared)
+        _Task(kind_of(subject), subject.id, selection, enough, tuple(whole_in), known.get(subject.id, {}))
         for subject in order
     ]
     # What is new is counted as if nothing were known: too many processes cost little where there is much.
@@ -96,13 +95,6 @@ def _cases_by_operation(suite: Suite) -> dict[str, int]:
     return counts
 
 
-def _number_of(operation: str, order: Sequence[Subject]) -> int:
-    return sum(subject.operation == operation for subject in order)
-
-
-_WORTH_SHARING = 6
-"""From how many mistakes of an operation on it pays to ask the reference first, and to grade what it answers once."""
-
 _FEW = 3_000
 """How many (mistake, case) one process tries in less time than it takes to start several."""
 
@@ -125,7 +117,6 @@ class _Task(NamedTuple):
     enough: int | None
     whole_in: tuple[str, ...]
     known: Checks
-    shared: frozenset[str]
 
 
 _Tried = tuple[Trial, "Checks"]
@@ -155,8 +146,8 @@ def _runs(operation: str, selection: _Selection) -> tuple[Run, ...]:
 
 
 @cache
-def _right_answers(operation: str, selection: _Selection) -> RightAnswers:
-    return RightAnswers(_runs(operation, selection), _suite(selection))
+def _verdicts(selection: _Selection) -> SharedVerdicts:  # noqa: ARG001 - kept for each selection
+    return SharedVerdicts()
 
 
 def _try(task: _Task) -> _Tried:
@@ -167,8 +158,7 @@ def _try(task: _Task) -> _Tried:
         return _try_from_the_start(task, trial, subject, suite)
     implementation = implementation_of(subject)
     runs = _runs(subject.operation, task.selection)
-    shares = subject.operation in task.shared
-    judge = _right_answers(subject.operation, task.selection).judge if shares else grade
+    judge = _verdicts(task.selection).judge
 
     def ask(part: Sequence[Run]) -> Checks:
         return _checks(run_once(part, suite, implementation, judge))

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from attnspec.base.errors import RecipeError, UsageError
 from attnspec.base.files import GOLDEN_FOLDER, UNFINISHED, replace_file
-from attnspec.cases import FORMAT, canonical_json
+from attnspec.cases import FORMAT, Case, canonical_json, case_from_json
 from attnspec.cases.reading import INDEX, RECORDS
+from attnspec.cases.stored_tolerances import FOLDER, SUFFIX
 from attnspec.contract import ON_REQUEST
 from attnspec_authoring.recipes import authored_cases, sampled_cases
 from attnspec_authoring.regeneration.computing import computed_texts
 from attnspec_authoring.regeneration.filling import authored_document
 from attnspec_authoring.regeneration.printed import stated
+from attnspec_authoring.regeneration.tolerances import tolerance_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,22 +65,21 @@ def regenerate(
     folder = GOLDEN_FOLDER if folder is None else folder
     if not folder.is_dir() and not folder.parent.is_dir():
         raise UsageError(f"There is no folder {folder.parent} in which {folder.name} could be made.")
-    texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
-    differences = _differences(folder, texts)
+    contents, outcome = _compared(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
     try:
-        for difference in differences:
+        for difference in outcome.differences:
             if difference.kind == "orphan":
                 difference.path.unlink()
             else:
                 difference.path.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(difference.path, texts[difference.path.relative_to(folder).as_posix()])
-        for leftover in folder.rglob(f".*.json.*{UNFINISHED}"):
+                replace_file(difference.path, contents[difference.path.relative_to(folder).as_posix()])
+        for leftover in folder.rglob(f".*{UNFINISHED}"):
             leftover.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
             f"{folder} cannot be written ({error.strerror}: {error.filename}); regenerate in a checkout of attnspec."
         ) from None
-    return Outcome(len(texts) - 1, computed, differences)
+    return outcome
 
 
 def check(
@@ -89,13 +90,12 @@ def check(
     cached: bool = True,
     progress: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Compare every golden file, byte for byte, with what recipes and oracle give; write nothing.
+    """Compare every golden file, byte for byte, with what recipes, oracle and error model give; write nothing.
 
     The parameters are those of `regenerate`: a case that keeps its values there is taken as it is here.
     """
     folder = GOLDEN_FOLDER if folder is None else folder
-    texts, computed = _texts(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)
-    return Outcome(len(texts) - 1, computed, _differences(folder, texts))
+    return _compared(folder, _Wanted(everything, tuple(profiles)), cached=cached, progress=progress)[1]
 
 
 def golden_texts() -> dict[str, str]:
@@ -112,8 +112,21 @@ class _Wanted(NamedTuple):
     everything: bool
     profiles: tuple[str, ...] = ()
 
-    def has(self, case: AuthoredCase) -> bool:
+    def has(self, case: AuthoredCase | Case) -> bool:
         return self.everything and (case.profile in self.profiles if self.profiles else case.profile not in ON_REQUEST)
+
+
+def _compared(
+    folder: Path, wanted: _Wanted, *, cached: bool, progress: Callable[[], None] | None
+) -> tuple[dict[str, bytes], Outcome]:
+    """Return file name to the content that it should have, and how the folder differs from these."""
+    texts, computed = _texts(folder, wanted, cached=cached, progress=progress)
+    contents = {name: text.encode() for name, text in texts.items()}
+    entries = json.loads(contents[INDEX])["cases"]
+    cases = (case_from_json(json.loads(contents[f"{case_id}.json"]), vouched=True) for case_id in entries)
+    digests = {case_id: entry["sha256"] for case_id, entry in entries.items()}
+    contents |= tolerance_files(folder, cases, digests, anew=wanted.has)
+    return contents, Outcome(len(entries), computed, _differences(folder, contents))
 
 
 def _texts(
@@ -182,15 +195,16 @@ def _unchanged_text(path: Path, case: AuthoredCase, known: Mapping[str, str]) ->
     return content.decode() if same and outputs <= {tuple(sorted(case.outputs))} else None
 
 
-def _differences(folder: Path, texts: Mapping[str, str]) -> tuple[Difference, ...]:
+def _differences(folder: Path, contents: Mapping[str, bytes]) -> tuple[Difference, ...]:
     differences: list[Difference] = []
-    for name, text in texts.items():
+    for name, content in contents.items():
         path = folder / name
         if not path.exists():
             differences.append(Difference(path, "missing"))
-        elif path.read_bytes() != text.encode():
+        elif path.read_bytes() != content:
             differences.append(Difference(path, "changed"))
-    for path in sorted(folder.rglob("*.json")):
-        if path.relative_to(folder).as_posix() not in (*texts, *RECORDS) and not path.name.startswith("."):
+    known = {*contents, *RECORDS}
+    for path in sorted([*folder.rglob("*.json"), *(folder / FOLDER).glob(f"*{SUFFIX}")]):
+        if path.relative_to(folder).as_posix() not in known and not path.name.startswith("."):
             differences.append(Difference(path, "orphan"))
     return tuple(differences)

@@ -17,9 +17,8 @@ from attnspec.base.errors import AttnspecError
 from attnspec.base.extensions import THIRD_PARTY
 from attnspec.cases import load_suite
 from attnspec.tensors.libraries import OWN_EXTRAS, SHARED_EXTRA, extra_of
-from attnspec_authoring.rotation import is_due
 from attnspec_authoring.third_party.known_defects import judge, read_known_defects
-from attnspec_authoring.third_party.running import run_share
+from attnspec_authoring.third_party.running import run_implementation
 from attnspec_authoring.third_party.table import lines
 
 
@@ -44,22 +43,19 @@ def main(
     golden: Path | None,
     jobs: int | None,
 ) -> None:
-    """Run the third-party implementations NAME, or all that live together, on the cases that are due."""
+    """Run the third-party implementations NAME, or all that live together."""
     try:
         known = load_suite(golden, profiles=profiles, select=select).cases
         defects = read_known_defects()
     except AttnspecError as error:
         click.echo(f"attnspec: {error}", err=True)
         sys.exit(2)
-    due = [case_id for case_id in known if is_due(case_id)]
     options = [f"--profile={profile}" for profile in profiles]
     options += [f"--golden={golden}"] if golden is not None else []
-    whole = [*options, *(f"--select={pattern}" for pattern in select)]
-    # Each by its id where some are left out.
-    share = whole if len(due) == len(known) else [*options, *(f"--select={case_id}" for case_id in due)]
+    options += [f"--select={pattern}" for pattern in select]
     chosen = names or tuple(name for name in THIRD_PARTY if extra_of(name) == extra)
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        outcomes = list(pool.map(partial(run_share, share=share, whole=whole), chosen))
+        outcomes = list(pool.map(partial(run_implementation, options=options), chosen))
     findings = judge(outcomes, defects, known)
     for line in lines(outcomes, findings, defects, known):
         click.echo(line)

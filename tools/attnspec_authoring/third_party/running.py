@@ -51,14 +51,6 @@ def run_implementation(name: str, options: Sequence[str] = (), *, timeout: float
     return Outcome(name, document["implementation"]["version"], tuple(document["results"]), seconds)
 
 
-def run_share(name: str, share: Sequence[str], whole: Sequence[str]) -> Outcome:
-    """Validate on the cases that `share` selects; on those of `whole` where nothing that is offered is among them."""
-    outcome = run_implementation(name, share)
-    if outcome.problem is not None or outcome.has_passed or list(share) == list(whole):
-        return outcome
-    return run_implementation(name, whole)
-
-
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode < 0:
         return f"its process was ended by signal {-done.returncode}"

@@ -95,13 +95,20 @@ class Calling:
             self.measured = measure_failures(self._implementation, tuple(self.results))
 
     def _ask(self, recipes: Sequence[Recipe], question: Question, *, is_first: bool = True) -> Sequence[Result]:
-        results = run_suite(
-            suite_of(draw(recipe) for recipe in recipes),
-            self._implementation,
-            dtypes=(question.recipe.limits.dtype,),
-            conventions=self.conventions,
-            goes_on=True,
-        )
+        # Those that are called once more are run together, so that others come between; large ones are called once, and
+        # one after the other, so that the numbers of one alone are in memory.
+        together = [[recipe] for recipe in recipes] if question.recipe.limits.sample else [recipes]
+        results = [
+            result
+            for some in together
+            for result in run_suite(
+                suite_of(draw(recipe) for recipe in some),
+                self._implementation,
+                dtypes=(question.recipe.limits.dtype,),
+                conventions=self.conventions,
+                goes_on=True,
+            )
+        ]
         # Nothing is found out by the numbers of an answer of a wrong shape, which may fill this process's memory.
         results = [each._replace(got=None) if each.verdict.check == "shape" else each for each in results]
         self._recognise(results)

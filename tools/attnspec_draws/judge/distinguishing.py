@@ -210,7 +210,7 @@ def _trivial_answer(result: Result, answer: NDArray[Any]) -> TrivialAnswer | Non
         return None
     output = run.operation.outputs[0]
     call = Answered(case.inputs, run_attributes(run.dtype, case.attributes), case.golden(run.dtype))
-    tolerance = bound.of(output, run.bound_index).error
+    tolerance = bound.error(output, run.bound_index)
     for trivial_answer in trivial_answers_of(case.operation):
         with np.errstate(all="ignore"):
             given = trivial_answer.answer(call).get(output)

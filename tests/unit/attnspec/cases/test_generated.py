@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import struct
 from dataclasses import replace
@@ -125,8 +126,6 @@ def test_a_case_knows_its_shapes_without_drawing():
 
 
 def document():
-    import json
-
     path = Path(__file__).parents[4] / "golden" / f"{CASE}.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -154,6 +153,16 @@ def test_an_unknown_generator_is_named(tmp_path):
 
 def test_a_sampled_file_follows_the_schema():
     check_file(Path(__file__).parents[4] / "golden" / f"{CASE}.json")
+
+
+def test_check_draws_what_is_generated_for_its_digest(tmp_path):
+    changed = document()
+    digest = changed["inputs"]["query"]["sha256"]
+    changed["inputs"]["query"]["sha256"] = digest[::-1]
+    file = tmp_path / "changed.json"
+    file.write_text(json.dumps(changed))
+    with pytest.raises(FixtureError, match=f"at /inputs/query/sha256: .* {digest}"):
+        check_file(file)
 
 
 def test_cases_on_request_are_left_out_unless_they_are_requested():

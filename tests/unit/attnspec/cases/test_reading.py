@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnspec.base.errors import FixtureError, UsageError
-from attnspec.cases import check_file, load_suite, read_index
+from attnspec.cases import check_file, load_suite, read_index, schema_validator
+from attnspec.cases.reading import check_against_schema
 from attnspec.command_line import main
 
 CONTEXT = "documents/003/context_vector"
@@ -46,6 +47,19 @@ BAD_BYTES = {
 
 def without(key):
     return lambda document: document.pop(key)
+
+
+WITH_DATA = (
+    "/inputs",
+    "/inputs/decoder_state",
+    "/inputs/decoder_state/data",
+    "/inputs/decoder_state/generator",
+    "/expected",
+    "/expected/float32",
+    "/expected/float32/context/data",
+    "/data",
+)
+"""Pointers of a case at which data stand, below which they do, and at which they may not."""
 
 
 def at(pointer: str, value):
@@ -215,11 +229,12 @@ def test_an_index_that_vouches_for_nonsense_hides_nothing_from_check(golden, dam
     change, pointer, words = BAD_DOCUMENTS[damage]
     golden.edit(change)
     golden.vouch()
-    assert main(["check", str(golden.path())]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    for word in ("attnspec: ", str(golden.path()), pointer, words):
-        assert word in captured.err
+    for arguments in ([str(golden.path())], ["--golden", str(golden.folder)]):
+        assert main(["check", *arguments]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        for word in ("attnspec: ", str(golden.path()), pointer, words):
+            assert word in captured.err
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -253,6 +268,61 @@ def test_one_changed_digit_is_noticed_by_its_digest(golden) -> None:
         load_suite(golden.folder)
     for word in (str(path), str(golden.index), "SHA-256 differs", "attnspec regenerate"):
         assert word in str(raised.value)
+
+
+def test_check_compares_one_file_with_the_digest_that_its_folder_has(golden, capsys, monkeypatch) -> None:
+    path = golden.path()
+    path.write_bytes(replaced(b"0.09578693567", b"0.09578693568")(path.read_bytes()))
+    assert main(["check", "--golden", str(golden.folder)]) == 2
+    sentence = capsys.readouterr().err
+    assert "SHA-256 differs" in sentence
+    assert main(["check", str(path)]) == 2
+    assert capsys.readouterr().err == sentence
+    monkeypatch.chdir(path.parent)
+    assert main(["check", f"../{path.parent.name}/{path.name}"]) == 2
+    assert "SHA-256 differs" in capsys.readouterr().err
+
+
+def test_check_says_that_a_file_by_itself_has_no_digest(golden, tmp_path, capsys) -> None:
+    apart = tmp_path / "apart" / "context_vector.json"
+    apart.parent.mkdir()
+    shutil.copy(golden.path(), apart)
+    assert main(["check", str(apart), str(golden.path())]) == 0
+    assert capsys.readouterr().out == "2 files are sound, 1 without a digest, as no index names it.\n"
+    (tmp_path / "index.json").write_text('{"pages": ["apart"]}')
+    assert main(["check", str(apart)]) == 0
+    assert capsys.readouterr().out == "1 file is sound, 1 without a digest, as no index names it.\n"
+
+
+def test_check_of_one_file_that_its_index_does_not_name(golden, capsys) -> None:
+    added = golden.path("documents/003/added")
+    added.write_bytes(golden.path().read_bytes().replace(f'"id": "{CONTEXT}"'.encode(), b'"id": "documents/003/added"'))
+    for arguments in ([str(added)], ["--golden", str(golden.folder)]):
+        assert main(["check", *arguments]) == 2
+        assert f"{added} is not named in {golden.index}" in capsys.readouterr().err
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.sampled_from(("inf", "-inf", "nan", "x")),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.sampled_from(("a", "data")), values, max_size=2),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pointer=st.sampled_from(WITH_DATA), value=JSON_VALUES)
+def test_the_schema_decides_of_data_as_of_all_else(golden, pointer, value) -> None:
+    document = json.loads(golden.path().read_bytes())
+    at(pointer, value)(document)
+    if schema_validator("case").is_valid(document):
+        check_against_schema(golden.path(), document, "case")
+        return
+    with pytest.raises(FixtureError, match="does not follow the case schema at /"):
+        check_against_schema(golden.path(), document, "case")
 
 
 def test_a_copied_file_has_an_id_that_is_used_already(golden) -> None:

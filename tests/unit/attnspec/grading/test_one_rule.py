@@ -130,8 +130,8 @@ def test_what_need_only_be_finite_is_finite():
 
         unspecified: dict = {}  # noqa: RUF012
 
-        def of(self, name, index=0):
-            return run.bound.of(name, index)
+        def error(self, name, index=0):
+            return run.bound.error(name, index)
 
         def vacuous(self, name, index=0):
             return np.ones(run.expected.outputs[name].shape, np.bool_)

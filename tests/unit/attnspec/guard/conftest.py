@@ -57,23 +57,21 @@ class Ran:
 class Command:
     """The command line on an adapter of this folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, warm_commands) -> None:
+        self.folder, self._warm_commands = folder, warm_commands
 
     def adapter(self, source: str, *, call: int = 3) -> None:
         (self.folder / "mine.py").write_text(SOFTMAX.replace("CALL", str(call)) + source, "utf-8")
 
-    def start(self, *words: str, guard: str = "fork", target=("./mine.py",), **pipes) -> subprocess.Popen:
-        options = ("--select", "documents/001/softmax_*", "--report", "report.json")
-        return subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, guard, *words, *target, *options],
-            cwd=self.folder,
-            start_new_session=True,
-            text=True,
-            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes},
-        )
+    def start(self, *words: str, guard: str = "fork", target=("./mine.py",), **pipes):
+        """Start it: forked from a warm process or, with pipes of its own, as a new process of Python."""
+        words = (*words, *target, "--select", "documents/001/softmax_*", "--report", "report.json")
+        if not pipes:
+            return self._warm_commands.start(*words, guard=guard, cwd=self.folder)
+        command = [sys.executable, "-P", "-c", _PROGRAM, guard, *words]
+        return subprocess.Popen(command, cwd=self.folder, start_new_session=True, text=True, **pipes)
 
-    def end(self, process: subprocess.Popen) -> Ran:
+    def end(self, process) -> Ran:
         out, err = process.communicate(timeout=120)
         return Ran(self.folder, process.returncode, out or "", err or "", left_of(process.pid))
 
@@ -105,8 +103,8 @@ def _processes_of(session: int) -> list[int]:
 
 
 @pytest.fixture
-def command(tmp_path) -> Command:
-    return Command(tmp_path)
+def command(tmp_path, warm_commands) -> Command:
+    return Command(tmp_path, warm_commands)
 
 
 def pytest_collection_modifyitems(items):

@@ -13,6 +13,7 @@ from attnspec.offline import read_manifest
 from .conftest import answer_all, write_answer
 
 SELECT = ("core/*", "documents/00[12]/*", "nonfinite/nan_in_*")
+SOME = ("core/p*", "core/s*", "documents/001/softmax_*", "documents/002/glorot_normal_seed_7", "nonfinite/nan_in_*")
 
 
 @pytest.fixture
@@ -36,7 +37,8 @@ def statuses(report):
 
 @pytest.mark.parametrize("tensors", ["npz", "safetensors", "json"])
 def test_right_answers_conform_in_each_format(exported, grade, tensors):
-    folder, manifest = exported(*SELECT, tensors=tensors)
+    # A format is one for all cases: two of the three are tried on some.
+    folder, manifest = exported(*(SELECT if tensors == "safetensors" else SOME), tensors=tensors)
     answer_all(folder, manifest)
     status, out, report = grade(folder, "--name", "my device")
     assert status == 0, out
@@ -103,9 +105,10 @@ def test_no_clause_is_claimed_that_files_do_not_show(exported, grade):
 
 def test_a_wrong_answer_is_diagnosed_as_in_a_run(exported, grade):
     folder, manifest = exported("core/*", dtypes=["float64"])
+    cases = load_suite(select=("core/*",)).cases
 
     def without_scale(entry, outputs):
-        inputs = load_suite(select=(entry.case,)).cases[entry.case].inputs
+        inputs = cases[entry.case].inputs
         if "scale" in entry.attributes or set(inputs) != {"query", "key", "value"}:
             return {"output": outputs["output"]}
         heads = inputs["query"].shape[1] // inputs["key"].shape[1]

@@ -7,6 +7,7 @@ import shlex
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import jsonschema
@@ -104,6 +105,22 @@ def test_a_program_that_keeps_to_the_protocol(started):
     assert implementation.declaration.adapter.startswith(sys.executable)
     assert values(implementation.run(softmax(1, 2, np.inf))) == [1, 2, np.inf]
     assert values(implementation.run(softmax(3))) == [3]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a thread keeps the last line that it wrote")
+def test_no_array_and_no_line_of_a_call_stays_in_memory(started, monkeypatch):
+    implementation, lines = started(), []
+    send = line_process.LineProcess.send
+    monkeypatch.setattr(line_process.LineProcess, "send", lambda self, line: (lines.append(line), send(self, line)))
+    request = softmax(*range(20_000))
+    array = weakref.ref(request.inputs["x"])
+    assert len(values(implementation.run(request))) == 20_000
+    del request
+    assert array() is None
+    (line,) = lines
+    lines.clear()
+    # This name of it, and the argument.
+    assert sys.getrefcount(line) == 2
 
 
 def test_an_operation_that_was_not_declared_is_not_requested(started):

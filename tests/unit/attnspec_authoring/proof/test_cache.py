@@ -31,7 +31,7 @@ def requested(monkeypatch):
 
 def run(folder, folder_of_cache, **options):
     # A process reads a suite once, and the folder changes between these runs.
-    for cached in (running._suite, running._runs, running._right_answers):
+    for cached in (running._suite, running._runs, running._verdicts):
         cached.cache_clear()
     options.setdefault("only", [MISTAKE, CONTROL])
     return run_matrix(folder, cache=Cache(folder_of_cache), processes=1, **options)

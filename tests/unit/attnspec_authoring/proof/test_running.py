@@ -2,8 +2,10 @@
 
 import pytest
 
-from attnspec_authoring.proof import run_matrix, running
+from attnspec.grading import grade
+from attnspec_authoring.proof import run_matrix
 from attnspec_authoring.proof.subjects import subjects
+from attnspec_authoring.shared_verdicts import SharedVerdicts
 
 
 def by_id(matrix):
@@ -80,7 +82,7 @@ def test_verdicts_that_are_shared_are_those_that_each_would_have(monkeypatch):
         subject.id for subject in subjects() if subject.id.startswith(("sdpa.rejects", "sdpa.causal", "sdpa.query"))
     ]
     shared = run_matrix(only=chosen, select=select, processes=1)
-    monkeypatch.setattr(running, "_WORTH_SHARING", 10**9)
+    monkeypatch.setattr(SharedVerdicts, "judge", lambda self, run, answer: grade(run, answer))
     alone = run_matrix(only=chosen, select=select, processes=1)
     assert shared.trials == alone.trials
     assert sum(bool(trial.wrong) for trial in shared.trials) > 5

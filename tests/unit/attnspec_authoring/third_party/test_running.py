@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 from attnspec_authoring.third_party import run_implementation
-from attnspec_authoring.third_party.running import run_share
 
 CASE = "documents/001/softmax_of_rows"
 
@@ -45,21 +44,6 @@ def ending(folder, process):
 def test_what_takes_too_long_is_given_up():
     outcome = run_implementation("reference", timeout=0.01)
     assert outcome.problem == "it took more than 0.01 seconds"
-
-
-def test_a_share_without_anything_that_is_offered_is_run_whole(tmp_path):
-    path = tmp_path / "rows.py"
-    path.write_text(
-        "import numpy as np\n\n\ndef softmax(x, axis=-1):\n"
-        "    e = np.exp(x - x.max(axis=axis, keepdims=True))\n    return e / e.sum(axis=axis, keepdims=True)\n",
-        "utf-8",
-    )
-    dtype, other = "--dtype=float64", "--select=core/plain"
-    outcome = run_share(str(path), [dtype, other], [dtype, other, f"--select={CASE}"])
-    assert [(entry["case"], entry["status"]) for entry in outcome.results if entry["status"] == "pass"] == [
-        (CASE, "pass")
-    ]
-    assert not run_share(str(path), [dtype, other], [dtype, other]).has_passed
 
 
 def test_the_command_goes_on_without_a_library(tmp_path):

@@ -35,6 +35,12 @@ def planned_campaign():
     return planned_and_run
 
 
+@pytest.fixture(scope="session")
+def crashing():
+    """Return plan and outcomes of one campaign whose target ends its process; each such draw takes another process."""
+    return planned_and_run("crashing", 40)
+
+
 def planned_and_run(target, cases, executor="local:1"):
     workers = open_executor(executor)
     outcomes = {}

@@ -7,14 +7,13 @@ from attnspec_draws.campaign.outcome import tallied
 from .conftest import task
 
 
-def found(planned_campaign, target, cases):
-    plan, outcomes = planned_campaign(target, cases)
+def found(plan, outcomes):
     tally = tallied(outcomes.values())
     return tally, evidence_of(tally, outcomes, plan)
 
 
 def test_the_clause_and_the_law_are_reported_of_draws_of_a_missing_scale(planned_campaign):
-    tally, (evidence,) = found(planned_campaign, "no_scale", 150)
+    tally, (evidence,) = found(*planned_campaign("no_scale", 150))
     assert evidence.failed == len(tally.wrong)
     assert len(evidence.failing) <= LOOKED_AT
     problem = explained(task("no_scale"), evidence)[0]
@@ -28,19 +27,19 @@ def test_the_clause_and_the_law_are_reported_of_draws_of_a_missing_scale(planned
 
 
 def test_what_failed_and_what_passed_are_kept_apart(planned_campaign):
-    tally, (evidence,) = found(planned_campaign, "wrong", 120)
+    tally, (evidence,) = found(*planned_campaign("wrong", 120))
     wrong = {each.recipe for each in tally.wrong}
     assert set(evidence.failing) <= wrong
     assert wrong.isdisjoint(evidence.passing)
     assert len(evidence.passing) == LOOKED_AT
 
 
-def test_a_draw_that_ends_its_process_is_not_called_again_with_others(planned_campaign):
-    tally, evidence = found(planned_campaign, "crashing", 120)
+def test_a_draw_that_ends_its_process_is_not_called_again_with_others(crashing):
+    tally, evidence = found(*crashing)
     assert evidence == ()
     assert deadly(tally) == {("scaled_dot_product_attention", "crash"): list(tally.wrong)}
 
 
 def test_what_is_right_has_nothing_to_explain(planned_campaign):
-    tally, evidence = found(planned_campaign, "reference", 60)
+    tally, evidence = found(*planned_campaign("reference", 60))
     assert (evidence, deadly(tally)) == ((), {})

@@ -23,10 +23,10 @@ def test_what_is_right_passes(campaign):
     assert tally.longest["keys"] > 8
 
 
-def test_a_draw_that_ends_its_process_is_found_and_the_others_are_graded(campaign):
-    tally = tallied(campaign("crashing", 60).values())
+def test_a_draw_that_ends_its_process_is_found_and_the_others_are_graded(crashing):
+    tally = tallied(crashing[1].values())
     assert {failed.status for failed in tally.wrong} == {"crash"}
-    assert tally.draws == 60
+    assert tally.draws == 40
     for failed in tally.wrong:
         assert drawn_of(recipe_from_text(failed.recipe)).attributes.get("softcap")
 
@@ -42,8 +42,8 @@ def test_a_failure_is_made_small(campaign):
     assert {length for axis, length in drawn.extents.items() if axis not in ("keys", "queries", "past")} == {1}
 
 
-def test_a_draw_that_ends_its_process_is_made_small_in_a_process_of_its_own(campaign):
-    failed = tallied(campaign("crashing", 60).values()).wrong[0]
+def test_a_draw_that_ends_its_process_is_made_small_in_a_process_of_its_own(crashing):
+    failed = tallied(crashing[1].values()).wrong[0]
     small = shrunk_failure(task("crashing"), failed)
     assert small.status == "crash"
     assert "exit code 3" in small.message

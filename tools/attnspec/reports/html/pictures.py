@@ -176,7 +176,7 @@ class Pictures:
             compared = compare(run, expected, name, given, run.bound_index)
             error = np.abs(given - expected_output)
         ratios, tolerance = np.full(expected_output.shape, -1.0), np.zeros(expected_output.shape)
-        tolerance[...] = run.bound.of(name, run.bound_index).error
+        tolerance[...] = run.bound.error(name, run.bound_index)
         elements = slice(None) if compared.sample is None else compared.sample
         ratios.flat[elements], tolerance.flat[elements] = compared.ratios.ravel(), compared.tolerance.ravel()
         error = np.where(ratios == 0, 0.0, np.where(np.isnan(error), np.inf, error))

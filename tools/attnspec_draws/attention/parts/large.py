@@ -1,6 +1,7 @@
 """Attention at real sizes: inputs generated where they are read, sampled rows, and parts for trivial answers."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from attnspec.cases import Case, Inputs
 from attnspec.cases.generator import BELL, Generated, Rise
+from attnspec.contract.dtypes import numpy_dtype
 from attnspec.families.attention.steps.attendance import attendance
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import Drawn
@@ -49,6 +51,26 @@ _MOST_HEADS = 256
 
 _PLACING = ("is_causal", "window")
 _OF_SCORES = ("scale", "softcap")
+
+
+_KEPT = 3
+"""Tensors that are kept: query, key and value of one draw, which are read for its answers, its call and its bound."""
+
+
+class _DrawnOnce(Generated):
+    """Generated tensor that is drawn when it is first read, and kept until others of `_KEPT` have been read."""
+
+    __slots__ = ()
+
+    def rows(self, start: int, stop: int, dtype: str = "float64") -> NDArray[Any]:
+        """Return some tokens (stop - start, features), counted over all leading axes, as an array of its own."""
+        return _drawn_whole(self)[start:stop].astype(numpy_dtype(dtype))
+
+
+@lru_cache(maxsize=_KEPT)
+def _drawn_whole(made: Generated) -> NDArray[Any]:
+    """Draw a tensor (all tokens, features) in float32, which holds all of its numbers."""
+    return Generated.rows(made, 0, made.size // max(made.shape[-1], 1), "float32")
 
 
 class _Large(NamedTuple):
@@ -122,7 +144,7 @@ def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str
     is_steep = chosen == "rising"
 
     def tensor(name: str, factor: float = 1.0, **replaced: Any) -> Generated:
-        return Generated(
+        return _DrawnOnce(
             BELL, f"{words.seed}/{name}{beside}", extents.shapes[name], bits, factor * 2.0**-bits, **replaced
         )
 

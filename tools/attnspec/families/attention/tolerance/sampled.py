@@ -1,7 +1,7 @@
 """Tolerances of the sampled rows of a case that is too long to be bounded whole.
 
 Each sampled query is a problem of its own, over the keys that it may attend to: the same error bound, run over a few
-queries of one head at a time, so that the memory that it takes stays small however long the case is.
+queries of a few heads at a time, so that the memory that it takes stays small however long the case is.
 """
 
 from __future__ import annotations
@@ -28,6 +28,14 @@ _LARGEST_BLOCK = 2**19
 _READ = ("query", "key", "value", "past_key", "past_value", "key_lengths", "query_lengths", "sinks", "alibi_slopes")
 
 
+_LARGEST_TOKENS = 2**20
+"""Numbers of keys, or of values, that are bounded together: 8 MB; heads beyond these are bounded after one another."""
+
+
+_Indices = tuple[NDArray[np.int64], ...]
+"""Indices along some axes, of one element after the other."""
+
+
 class _Row(NamedTuple):
     """A sampled query: its batch entry, head and index, its position among the keys, and the keys it may attend."""
 
@@ -40,10 +48,36 @@ class _Row(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Sampled queries of one head that are bounded together, and the features that are sampled of them."""
+    """Sampled queries that are bounded together, as many of each head, and the features that are sampled of them.
 
-    rows: Sequence[_Row]
+    All may attend to keys within the same ones, `end` of which count; `positions` is empty where none matters.
+    """
+
+    heads: Sequence[Sequence[_Row]]
     features: NDArray[np.int64]
+    keys: slice
+    end: int
+    positions: tuple[int, ...]
+
+
+class _Slots(NamedTuple):
+    """Rows of the elements of a sample in rising order, and the index in the sample of each."""
+
+    rows: NDArray[np.int64]
+    slots: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int64]) -> _Slots:
+        """Put the rows of a sample in order."""
+        slots = np.argsort(rows, kind="stable")
+        return cls(rows[slots], slots)
+
+    def among(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return, for each element of some rising rows, the number of its row among them, and its index."""
+        starts, stops = (np.searchsorted(self.rows, rows, side) for side in ("left", "right"))
+        counts = stops - starts
+        numbers = np.repeat(np.arange(rows.size), counts)
+        return numbers, self.slots[np.arange(numbers.size) + np.repeat(starts - counts.cumsum() + counts, counts)]
 
 
 class _Bounded(NamedTuple):
@@ -135,7 +169,7 @@ class _Question:
         lowest, highest = np.empty((batch, heads, 1, width)), np.empty((batch, heads, 1, width))
         for entry in range(batch):
             for head in range(0, heads, shared):
-                values = self._tokens("value", entry, head // shared, slice(0, self._keys), np.arange(width))
+                values = self._tokens("value", entry, head // shared, slice(0, self._keys))
                 lowest[entry, head : head + shared] = values.min(axis=0)
                 highest[entry, head : head + shared] = values.max(axis=0)
         if "sinks" in self.inputs:
@@ -152,68 +186,77 @@ class _Question:
     def bounded(self) -> _Bounded:
         """The error bound, run over all sampled rows when it is first read."""
         width = self._shape("value")[3]
-        outputs = self.sample.get("output", np.empty(0, dtype=np.int64))
-        logsumexps = self.sample.get("logsumexp", np.empty(0, dtype=np.int64))
+        outputs, logsumexps = (self.sample.get(name, np.empty(0, dtype=np.int64)) for name in ("output", "logsumexp"))
         runs = np.shape(np.atleast_1d(self.precision.output))[0] if np.ndim(self.precision.output) else None
         found = _Found.empty(outputs.size, logsumexps.size, runs)
-        slot_of = {divmod(index, width): slot for slot, index in enumerate(outputs.tolist())}
-        slot_of_row = {row: slot for slot, row in enumerate(logsumexps.tolist())}
-        for block in self._blocks(width):
+        of_outputs, of_logsumexps = _Slots.of(outputs // max(width, 1)), _Slots.of(logsumexps)
+        for block in self._blocks(outputs, of_outputs, width):
             result = self._result(block)
-            for number, row in enumerate(block.rows):
-                index = int(np.ravel_multi_index(row[:3], self.extents[:3]))
-                wanted = [
-                    (slot_of[index, feature], column)
-                    for column, feature in enumerate(block.features.tolist())
-                    if (index, feature) in slot_of
-                ]
-                found.put_output(result, number, wanted)
-                if index in slot_of_row:
-                    found.put_logsumexp(result, number, slot_of_row[index])
+            every = np.array([row[:3] for rows in block.heads for row in rows])
+            rows = np.asarray(np.ravel_multi_index(tuple(every.T), self.extents[:3]), dtype=np.int64)
+            numbers, slots = of_outputs.among(rows)
+            columns = np.searchsorted(block.features, outputs[slots] % width)
+            found.put_output(result, (*np.divmod(numbers, len(block.heads[0])), columns), slots)
+            numbers, slots = of_logsumexps.among(rows)
+            found.put_logsumexp(result, np.divmod(numbers, len(block.heads[0])), slots)
         return found.whole(shifted=bool(self._alternatives.alibi_by_column))
 
-    def _blocks(self, width: int) -> Iterator[_Block]:
-        """Give the sampled rows of each head, in the order of their positions, as many at a time as fit."""
-        by_head: dict[tuple[int, int], set[int]] = {}
-        features: dict[tuple[int, int], set[int]] = {}
-        for name in self.sample:
-            for row in self._rows_of(name).tolist():
-                before, query = divmod(row, self.extents[2])
-                by_head.setdefault(divmod(before, self.extents[1]), set()).add(query)
-        for index in self.sample["output"].tolist() if "output" in self.sample else ():
-            head_of_all = index // width // self.extents[2]
-            features.setdefault(divmod(head_of_all, self.extents[1]), set()).add(index % width)
-        for (entry, head), sampled in by_head.items():
-            queries = np.array(sorted(sampled))
-            queries = queries[queries < self._lengths("query_lengths", self.extents[2])[entry]]
-            position, first, last = self._placed(entry, queries)
-            if (last < first).any():
-                raise ValueError(f"the sampled query {int(queries[last < first][0])} may attend to no key")
-            columns = np.array(sorted(features.get((entry, head), {0})))
-            block: list[_Row] = []
-            for row in zip(queries.tolist(), position.tolist(), first.tolist(), last.tolist(), strict=True):
-                if block and (len(block) + 1) * (row[3] - block[0].first + 1) > _LARGEST_BLOCK:
-                    yield _Block(block, columns)
-                    block = []
-                block.append(_Row(entry, head, *row))
-            if block:
-                yield _Block(block, columns)
+    def _blocks(self, outputs: NDArray[np.int64], of_outputs: _Slots, width: int) -> Iterator[_Block]:
+        """Give the sampled rows, heads that differ in their numbers alone together, as many at a time as fit."""
+        are_placed = "alibi_slopes" in self.inputs or any(self.attributes.get(name) for name in ("is_causal", "window"))
+        alike: dict[tuple[Any, ...], list[Sequence[_Row]]] = {}
+        heads, every = np.divmod(np.unique(np.concatenate([*map(self._rows_of, self.sample)])), self.extents[2])
+        for head_of_all in np.unique(heads).tolist():
+            entry, head = divmod(head_of_all, self.extents[1])
+            queries = every[heads == head_of_all]
+            _, slots = of_outputs.among(head_of_all * self.extents[2] + queries)
+            columns = np.unique(outputs[slots] % width) if slots.size else np.zeros(1, dtype=np.int64)
+            end = int(self._lengths("key_lengths", self._keys)[entry])
+            for rows in self._rows_of_head(entry, head, queries):
+                positions = tuple(row.position for row in rows) if are_placed else ()
+                keys = (min(row.first for row in rows), max(row.last for row in rows) + 1)
+                alike.setdefault((len(rows), columns.tobytes(), keys, end, positions), []).append(rows)
+        for (many, features, (first, stop), end, positions), members in alike.items():
+            columns = np.frombuffer(features, dtype=np.int64)
+            tokens = (stop - first) * max(self.extents[3], columns.size)
+            fitting = max(1, min(_LARGEST_BLOCK // (many * (stop - first)), _LARGEST_TOKENS // max(tokens, 1)))
+            for start in range(0, len(members), fitting):
+                yield _Block(members[start : start + fitting], columns, slice(first, stop), end, positions)
+
+    def _rows_of_head(self, entry: int, head: int, queries: NDArray[np.int64]) -> Iterator[Sequence[_Row]]:
+        """Give the sampled rows of a head, in the order of their positions, as many at a time as fit."""
+        queries = queries[queries < self._lengths("query_lengths", self.extents[2])[entry]]
+        position, first, last = self._placed(entry, queries)
+        if (last < first).any():
+            raise ValueError(f"the sampled query {int(queries[last < first][0])} may attend to no key")
+        rows: list[_Row] = []
+        for row in zip(queries.tolist(), position.tolist(), first.tolist(), last.tolist(), strict=True):
+            if rows and (len(rows) + 1) * (row[3] - rows[0].first + 1) > _LARGEST_BLOCK:
+                yield rows
+                rows = []
+            rows.append(_Row(entry, head, *row))
+        if rows:
+            yield rows
 
     def _result(self, block: _Block) -> AttentionTolerance:
-        entry, head = block.rows[0][:2]
-        keys = slice(min(row.first for row in block.rows), max(row.last for row in block.rows) + 1)
-        shared = head // (self.extents[1] // self._shape("key")[1])
-        query = np.concatenate([self._query(row) for row in block.rows])
+        keys, firsts = block.keys, [rows[0] for rows in block.heads]
+        group = self.extents[1] // self._shape("key")[1]
+        query = np.stack([np.concatenate([self._query(row) for row in rows]) for rows in block.heads])
+        key, value = (
+            np.stack([self._tokens(name, row.entry, row.head // group, keys, features) for row in firsts])
+            for name, features in (("key", None), ("value", block.features))
+        )
         attributes = {name: self.attributes[name] for name in _BOUNDED_BY if name in self.attributes}
-        given = {name: self.inputs[name][[head]] for name in ("sinks", "alibi_slopes") if name in self.inputs}
-        end = self._lengths("key_lengths", self._keys)[entry] - keys.start
+        of_heads = [row.head for row in firsts]
+        given = {name: self.inputs[name][of_heads] for name in ("sinks", "alibi_slopes") if name in self.inputs}
+        positions = block.positions or [row.position for row in block.heads[0]]
         return attention_tolerance(
             _exactly(query),
-            _exactly(self._tokens("key", entry, shared, keys)),
-            _exactly(self._tokens("value", entry, shared, keys, block.features)),
+            _exactly(key),
+            _exactly(value),
             self.precision,
-            {**given, "key_lengths": np.array([end])},
-            query_positions=np.array([row.position - keys.start for row in block.rows]),
+            {**given, "key_lengths": np.array([block.end - keys.start])},
+            query_positions=np.array(positions) - keys.start,
             shifted_by=keys.start,
             alternatives=self._alternatives,
             **attributes,
@@ -296,9 +339,9 @@ def _drawn(inputs: Inputs, name: str, start: int, stop: int, features: NDArray[n
 
 
 def _exactly(rows: NDArray[Any]) -> Estimate:
-    """Return finite rows of one head as an estimate without error (1, 1, rows, features)."""
+    """Return finite rows (heads, rows, features) as an estimate without error (1, heads, rows, features)."""
     # Errors of 0 are never read where the estimate is exact, so that they need no memory.
-    return Estimate(rows[np.newaxis, np.newaxis], np.zeros((1, 1, 1, 1)), is_exact=True)
+    return Estimate(rows[np.newaxis], np.zeros((1, 1, 1, 1)), is_exact=True)
 
 
 @dataclass(frozen=True)
@@ -325,12 +368,9 @@ class _Found:
         of_logsumexp, shift = np.zeros((*front, logsumexps)), np.zeros((logsumexps, 1))
         return cls(value, error, vacuous, lowest, highest, beyond, logsumexp, of_logsumexp, shift)
 
-    def put_output(self, result: AttentionTolerance, number: int, wanted: Sequence[tuple[int, int]]) -> None:
-        """Take a result's bounds of some features of one of its queries; each is an index here, and a column there."""
-        if not wanted:
-            return
-        slots, columns = (list(each) for each in zip(*wanted, strict=True))
-        self.value[slots] = result.output.value[0, 0, number, columns]
+    def put_output(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
+        """Take a result's bounds of some elements: by head, query and column there, by their index here."""
+        self.value[slots] = result.output.value[0][at]
         interval, beyond = result.interval, result.beyond
         pairs = (
             (self.error, result.output.error),
@@ -340,14 +380,14 @@ class _Found:
             (self.beyond, beyond),
         )
         for kept, found in pairs:
-            kept[..., slots] = found[..., 0, 0, number, :][..., columns]
+            kept[..., slots] = found[(..., 0, *at)]
 
-    def put_logsumexp(self, result: AttentionTolerance, number: int, slot: int) -> None:
-        """Take what a result says of the logsumexp of one of its queries."""
-        self.logsumexp[slot] = result.logsumexp.value[0, 0, number]
-        self.of_logsumexp[..., slot] = result.logsumexp.error[..., 0, 0, number]
+    def put_logsumexp(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
+        """Take what a result says of the logsumexp of some queries: by head and query there, by their index here."""
+        self.logsumexp[slots] = result.logsumexp.value[0][at]
+        self.of_logsumexp[..., slots] = result.logsumexp.error[(..., 0, *at)]
         if result.shift is not None:
-            self.shift[slot] = result.shift[0, 0, number]
+            self.shift[slots] = result.shift[0][at]
 
     def whole(self, *, shifted: bool) -> _Bounded:
         """Return all that was found."""

@@ -1,0 +1,237 @@
+"""Stored tolerances: the error bounds of golden cases, computed by ``attnspec regenerate`` and read with the cases.
+
+A tolerance depends on the case and on the error model alone, and takes longer than all the rest of a run. So it is
+stored: in 20 bits, of which 8 are of the mantissa, rounded up, by at most 0.4 %. The record ``tolerances.json`` holds
+the digest of the model's source and that of each file ``tolerances/PROFILE.bin``, which holds those of its cases. What
+no digest vouches for is computed as if nothing were stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from attnspec.cases.case import Case
+
+TOLERANCES = "tolerances.json"
+"""The record of a golden folder that vouches for its stored tolerances."""
+
+FOLDER = "tolerances"
+"""The folder that holds the stored tolerances, a file for each profile."""
+
+SUFFIX = ".bin"
+
+FORMAT = 1
+
+_KEPT_BITS, _LEFT_OUT = 8, 44
+"""Bits of a float64's mantissa that are kept, and those below them, which are rounded up."""
+
+_MODEL = ("bounds", "families")
+"""The rooms whose source is the error model."""
+
+Grade = tuple[str, bool]
+"""Dtype, and whether half precision is graded fused."""
+
+
+class Ends(NamedTuple):
+    """The interval of elements whose tolerance says nothing: which these are, and both ends, infinite elsewhere."""
+
+    elements: NDArray[np.bool_]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
+
+
+class StoredTolerances(NamedTuple):
+    """The stored tolerances of a case, as its entry says where they lie in the numbers of its profile.
+
+    They belong to the inputs, attributes, expected values and changed argument that are named here, and to no others.
+    `sensitive_to` are the conventions of which a choice would change something that is stored.
+    """
+
+    entry: Mapping[str, Any]
+    numbers: _Numbers
+    inputs: object
+    attributes: object
+    expected: object
+    changed_argument: object = None
+
+    def belong_to(self, case: Case) -> bool:
+        """Return whether nothing was changed in a case that a tolerance depends on."""
+        return (
+            self.inputs is case.inputs
+            and self.attributes is case.attributes
+            and self.expected is case.expected
+            and self.changed_argument is case.changed_argument
+        )
+
+    def of_changed_call(self, follows: Case) -> StoredTolerances | None:
+        """Return those of the call with its one argument changed, which is a case of its own; None where none are."""
+        entry = self.entry.get("changed")
+        if entry is None or follows.expected is None:
+            return None
+        return StoredTolerances(entry, self.numbers, follows.inputs, follows.attributes, follows.expected)
+
+    @property
+    def sensitive_to(self) -> Sequence[str]:
+        """The conventions under which the stored numbers do not hold."""
+        return self.entry["sensitive_to"]
+
+    def error(self, output: str, grade: Grade) -> NDArray[np.float64]:
+        """Return the tolerance of each element of an output in a grade."""
+        first, shape = self.entry["outputs"][output]
+        size = math.prod(shape)
+        first += size * self.entry["grades"].index(grade_name(grade))
+        return self.numbers.tolerances[first : first + size].reshape(shape)
+
+    def marks(self, kind: str, grade: Grade | None = None) -> dict[str, NDArray[np.bool_]]:
+        """Return marked elements by output: ``unspecified`` or ``by_convention``, or in a grade ``left_open``."""
+        return {output: self._marked(output, first) for output, first in self._entries(kind, grade).items()}
+
+    def ends(self, output: str, grade: Grade) -> Ends | None:
+        """Return the elements of an output that an interval alone bounds in a grade, and its ends; None for none."""
+        position = self._entries("in_interval", grade).get(output)
+        if position is None:
+            return None
+        first_mark, first_end = position
+        elements = self._marked(output, first_mark)
+        count = int(np.count_nonzero(elements))
+        lowest, highest = np.full(elements.shape, -np.inf), np.full(elements.shape, np.inf)
+        lowest[elements] = self.numbers.ends[first_end : first_end + count]
+        highest[elements] = self.numbers.ends[first_end + count : first_end + 2 * count]
+        return Ends(elements, lowest, highest)
+
+    def _marked(self, output: str, first: int) -> NDArray[np.bool_]:
+        shape = self.entry["outputs"][output][1]
+        return self.numbers.marks[first : first + math.prod(shape)].reshape(shape)
+
+    def _entries(self, kind: str, grade: Grade | None) -> Mapping[str, Any]:
+        found = self.entry.get(kind, {})
+        return found if grade is None else found.get(grade_name(grade), {})
+
+
+class _Numbers(NamedTuple):
+    """The numbers of all cases of a profile: tolerances, marked elements, and ends of intervals."""
+
+    tolerances: NDArray[np.float64]
+    marks: NDArray[np.bool_]
+    ends: NDArray[np.float64]
+
+
+class ProfileTolerances(NamedTuple):
+    """The stored tolerances of a profile: the entry of each case, by id, and the numbers of all."""
+
+    entries: Mapping[str, Mapping[str, Any]]
+    numbers: _Numbers
+
+    def of(self, case: Case, sha256: str) -> StoredTolerances | None:
+        """Return those of a case whose file has a digest; None where none are stored for it."""
+        entry = self.entries.get(case.id)
+        if entry is None or entry["sha256"] != sha256 or case.expected is None:
+            return None
+        return StoredTolerances(entry, self.numbers, case.inputs, case.attributes, case.expected, case.changed_argument)
+
+
+def grade_name(grade: Grade) -> str:
+    """Return the name of a grade in the file, such as ``bfloat16 fused``."""
+    dtype, fused = grade
+    return f"{dtype} fused" if fused else dtype
+
+
+def grade_called(name: str) -> Grade:
+    """Return the grade of a name."""
+    dtype, _, fused = name.partition(" ")
+    return dtype, bool(fused)
+
+
+def rounded_up(tolerances: NDArray[np.float64]) -> NDArray[np.uint32]:
+    """Return tolerances as the upper 20 bits of the next larger number that has no others."""
+    bits = np.ascontiguousarray(tolerances, dtype=np.float64).view(np.uint64)
+    return ((bits + np.uint64(2**_LEFT_OUT - 1)) >> np.uint64(_LEFT_OUT)).astype(np.uint32)
+
+
+def _as_numbers(codes: NDArray[np.uint32]) -> NDArray[np.float64]:
+    return (codes.astype(np.uint64) << np.uint64(_LEFT_OUT)).view(np.float64)
+
+
+def packed(
+    entries: Mapping[str, Mapping[str, Any]],
+    codes: NDArray[np.uint32],
+    marks: NDArray[np.bool_],
+    ends: NDArray[np.float64],
+) -> bytes:
+    """Return the content of a profile's file: a line of JSON, and the numbers plane by plane."""
+    counts = {"tolerances": codes.size, "marks": marks.size, "ends": ends.size}
+    header = json.dumps({"format": FORMAT, **counts, "cases": entries}, sort_keys=True, separators=(",", ":"))
+    planes = (
+        (codes >> _KEPT_BITS).astype("<u2").tobytes(),
+        (codes & (2**_KEPT_BITS - 1)).astype(np.uint8).tobytes(),
+        np.packbits(marks).tobytes(),
+        ends.astype("<f8").tobytes(),
+    )
+    return b"".join((header.encode(), b"\n", *planes))
+
+
+def unpacked(content: bytes) -> ProfileTolerances:
+    """Return the stored tolerances that the content of a profile's file holds."""
+    line, _, planes = content.partition(b"\n")
+    header = json.loads(line)
+    count, marks, ends = (header[name] for name in ("tolerances", "marks", "ends"))
+    upper = np.frombuffer(planes, "<u2", count)
+    lower = np.frombuffer(planes, np.uint8, count, 2 * count)
+    after = 3 * count + (marks + 7) // 8
+    marked = np.unpackbits(np.frombuffer(planes, np.uint8, (marks + 7) // 8, 3 * count), count=marks).view(np.bool_)
+    tolerances = _as_numbers((upper.astype(np.uint32) << np.uint32(_KEPT_BITS)) | lower)
+    tolerances.flags.writeable = marked.flags.writeable = False
+    return ProfileTolerances(header["cases"], _Numbers(tolerances, marked, np.frombuffer(planes[after:], "<f8", ends)))
+
+
+def compressed(content: bytes) -> bytes:
+    """Return the content of a file as it is stored; other versions of zlib may give other bytes for the same."""
+    return zlib.compress(content, 9)
+
+
+@lru_cache(maxsize=64)  # Cases are read one by one, and a golden folder has fewer profiles.
+def read_profile(folder: Path, profile: str) -> ProfileTolerances | None:
+    """Return the stored tolerances of a profile; None where none are, or no digest vouches for them."""
+    digest = _vouched_files(folder / TOLERANCES).get(profile)
+    if digest is None:
+        return None
+    try:
+        content = zlib.decompress((folder / FOLDER / f"{profile}{SUFFIX}").read_bytes())
+    except (OSError, zlib.error):
+        return None
+    return unpacked(content) if hashlib.sha256(content).hexdigest() == digest else None
+
+
+def _vouched_files(record: Path) -> Mapping[str, str]:
+    """Return profile to the digest of its tolerances; nothing where the model has changed since they were computed."""
+    try:
+        document = json.loads(record.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    known = cast("dict[str, Any]", document)
+    return known.get("files", {}) if known.get("format") == FORMAT and known.get("model") == model_digest() else {}
+
+
+@cache
+def model_digest() -> str:
+    """Return the SHA-256 over the source of the error model."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(path for room in _MODEL for path in (package / room).rglob("*.py")):
+        # A checkout may have other line ends.
+        source = path.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{path.relative_to(package).as_posix()} {len(source)}\n".encode() + source)
+    return digest.hexdigest()

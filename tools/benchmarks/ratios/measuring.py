@@ -1,0 +1,167 @@
+"""Cost of commands in fresh processes: a command and its yardstick in turn, so that a busy machine is busy for both."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Threads that wait for each other spend processor time, more of it where others are busy."""
+
+FAILING_CASE = re.compile(rb"\w+(/\w+)+ \(float64\)")
+"""A failing case as any line names it: the first thing on the console from which a user can go on."""
+
+_PROGRAMS = {
+    "attnspec": [sys.executable, "-m", "attnspec"],
+    "python": [sys.executable],
+    "yardstick": [sys.executable, str(HERE / "yardstick.py")],
+}
+_CALLS = HERE / "plain.seconds"
+_MEGABYTE = 1e6
+
+
+class BenchError(Exception):
+    """A command could not be measured."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What is measured, as ``bench.toml`` has it; `goal_seconds` and `yardstick_seconds` are of the two themselves."""
+
+    name: str
+    measured: str
+    yardstick: str
+    runs: int
+    of: str = "processor time"
+    goal: float | None = None
+    goal_seconds: float | None = None
+    yardstick_seconds: float | None = None
+    needs: str = "attnspec"
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether what it needs is installed."""
+        return find_spec(self.needs) is not None
+
+    @property
+    def unit(self) -> str:
+        """Unit of what the two cost."""
+        return "MB" if self.of == "memory" else "s"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Figure of a ratio: what the command and its yardstick cost, pair by pair."""
+
+    ratio: Ratio
+    pairs: tuple[tuple[float, float], ...]
+
+    @property
+    def times(self) -> list[float]:
+        """Ratio of each pair."""
+        return [cost / yardstick for cost, yardstick in self.pairs]
+
+    @property
+    def median(self) -> float:
+        """Median of the ratios."""
+        return statistics.median(self.times)
+
+    @property
+    def cost(self) -> float:
+        """Median of what the command costs."""
+        return statistics.median(cost for cost, _ in self.pairs)
+
+    @property
+    def yardstick(self) -> float:
+        """Median of what the yardstick costs."""
+        return statistics.median(yardstick for _, yardstick in self.pairs)
+
+    @property
+    def meets_its_goals(self) -> bool:
+        """Whether nothing exceeds a goal that the issue of these figures set."""
+        wanted = self.ratio
+        limits = (
+            (self.median, wanted.goal),
+            (self.cost, wanted.goal_seconds),
+            (self.yardstick, wanted.yardstick_seconds),
+        )
+        return all(limit is None or found <= limit for found, limit in limits)
+
+
+def measure(ratio: Ratio, runs: int, slowdown: float = 0.0) -> Figure:
+    """Measure a ratio in so many pairs, every second one the yardstick first; raise `BenchError` where a command fails.
+
+    `slowdown` makes a command slower by this fraction of its time: processor time that is spent and measured, too.
+    """
+    pairs: list[tuple[float, float]] = []
+    for run in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            pairs.append(_pair(ratio, Path(folder), slowdown, yardstick_first=run % 2 == 0))
+    return Figure(ratio, tuple(pairs))
+
+
+def _pair(ratio: Ratio, folder: Path, slowdown: float, *, yardstick_first: bool) -> tuple[float, float]:
+    environment = os.environ | ONE_THREAD
+    if ratio.of == "harness":
+        _CALLS.unlink(missing_ok=True)
+        whole = _cost(ratio.measured, ratio.of, environment, slowdown)
+        calls = sum(map(float, _CALLS.read_text("utf-8").split()))
+        _CALLS.unlink()
+        return whole - calls, calls
+    if ratio.of == "second run":
+        environment |= {"XDG_CACHE_HOME": str(folder), "JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
+        first = _cost(ratio.measured, ratio.of, environment)
+        return _cost(ratio.measured, ratio.of, environment, slowdown), first
+    if yardstick_first:
+        yardstick = _cost(ratio.yardstick, ratio.of, environment)
+        return _cost(ratio.measured, ratio.of, environment, slowdown), yardstick
+    cost = _cost(ratio.measured, ratio.of, environment, slowdown)
+    return cost, _cost(ratio.yardstick, ratio.of, environment)
+
+
+def _cost(command: str, of: str, environment: dict[str, str], slowdown: float = 0.0) -> float:
+    """Run a command, and return its cost: seconds, or megabytes."""
+    program, *words = shlex.split(command.replace("{here}", str(HERE)))
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [*_PROGRAMS[program], *words], stdout=subprocess.PIPE, stderr=errors, env=environment
+        )
+        assert process.stdout is not None
+        seconds = None
+        with process.stdout as lines:
+            for line in lines:
+                if seconds is None and FAILING_CASE.search(line):
+                    seconds = time.perf_counter() - start
+        # What its own processes took is in it once it has waited for them.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in (0, 1):
+            errors.seek(0)
+            raise BenchError(f"{command} ended with {process.returncode}: {errors.read().decode(errors='replace')}")
+    if of == "memory":
+        return usage.ru_maxrss * 1024 / _MEGABYTE
+    if of != "first failure" or program != "attnspec":
+        seconds = time.perf_counter() - start if of == "first failure" else usage.ru_utime + usage.ru_stime
+    if seconds is None:
+        raise BenchError(f"{command} names no failing case.")
+    return seconds + (_burn(slowdown * seconds) if slowdown else 0.0)
+
+
+def _burn(seconds: float) -> float:
+    """Spend processor time, and return how much it was."""
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        pass
+    return time.process_time() - start
