@@ -289,9 +289,9 @@ class Journal:
                 case ("at", span):
                     outputs[key] = span
                 case ("same", later):
-                    for of, same in later.items():
-                        found = results[of]
-                        results[of] = JournalEntry(found.verdict, found.seconds, same)
+                    results |= {
+                        of: JournalEntry(results[of].verdict, results[of].seconds, same) for of, same in later.items()
+                    }
                 case ("ends", ending, problem):
                     pass
                 case _:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.cases import Inputs, in_run_dtype
-from attnspec.contract.dtypes import to_run_dtype
+from attnspec.cases import in_run_dtype
 from attnspec.contract.implementation import Request
 from attnspec.grading import Run
 
@@ -78,9 +77,7 @@ def inputs_as_handed_over(run: Run) -> dict[str, NDArray[Any]]:
 def inputs_in_c_order(run: Run) -> dict[str, NDArray[Any]]:
     """Return the inputs of a run, as fresh arrays in its dtype, in C order, and under its conventions."""
     handed = run.family.handed(run.operation.name, run.case.inputs, run.attributes, run.conventions)
-    if isinstance(handed, Inputs):
-        return in_run_dtype(handed, run.dtype)
-    return {name: to_run_dtype(array, run.dtype) for name, array in handed.items()}
+    return in_run_dtype(handed, run.dtype)
 
 
 def in_memory_order(array: NDArray[Any], layout: str | None) -> NDArray[Any]:
