@@ -139,7 +139,10 @@ RETIRED = "retired.json"
 SMOKE = "smoke.json"
 """The file that names the cases of the profile ``smoke``, which takes its cases from all the others."""
 
-RECORDS = (INDEX, RELEASED, RETIRED, SMOKE, TOLERANCES)
+ORDER = "order.json"
+"""The file that names the same cases in the order in which they are asked, before all others."""
+
+RECORDS = (INDEX, RELEASED, RETIRED, SMOKE, ORDER, TOLERANCES)
 """The files of a golden folder that are no cases."""
 
 

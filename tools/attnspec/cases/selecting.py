@@ -11,6 +11,7 @@ from attnspec.base.extensions import RANDOM_CASES, import_object
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.case import FORMAT, Case
 from attnspec.cases.reading import (
+    ORDER,
     SMOKE,
     canonical_json,
     check_against_schema,
@@ -30,12 +31,24 @@ class Suite:
     """The selected cases of a golden folder, by id in order, and their valid counterparts that are not selected.
 
     The digest is the SHA-256 over the ids, revisions and digests of all cases of the folder, selected or not.
+    `asked_first` are ids, some of which may not be selected, in the order in which cases are asked, before the others.
     """
 
     folder: Path
     digest: str
     cases: Mapping[str, Case]
     counterparts: Mapping[str, Case]
+    asked_first: Sequence[str] = ()
+
+    @property
+    def core(self) -> tuple[str, ...]:
+        """The selected ids that are asked first, in that order."""
+        return tuple(case_id for case_id in self.asked_first if case_id in self.cases)
+
+    @property
+    def in_asked_order(self) -> tuple[Case, ...]:
+        """The selected cases as they are asked: the core, in which known mistakes are noticed soonest, then by id."""
+        return tuple(self.cases[case_id] for case_id in dict.fromkeys((*self.core, *self.cases)))
 
 
 def suite_of(cases: Iterable[Case]) -> Suite:
@@ -72,7 +85,7 @@ def load_suite(
                 "but there is no such case."
             )
         counterparts[counterpart] = read_case(folder, counterpart, entries[counterpart])
-    return Suite(folder, suite_digest(entries), cases, counterparts)
+    return Suite(folder, suite_digest(entries), cases, counterparts, read_order(folder))
 
 
 def load_selected(
@@ -156,20 +169,39 @@ def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:
     path = folder / SMOKE
     if not path.exists():
         raise UsageError(f"{folder} has no profile {SMOKE_PROFILE!r}: there is no file {SMOKE} in it.")
-    document = parse_json_object(path, file_content(path))
-    named = document.get("cases")
-    # As for the index, the schema, which is slow to load, explains a file that is not sound at first sight.
-    if set(document) != {"format", "cases"} or document["format"] != FORMAT or not isinstance(named, list):
-        check_against_schema(path, document, "smoke")
-    for case_id in document["cases"]:
+    named = _named_cases(path, "smoke")
+    for case_id in named:
         if case_id not in entries:
             raise FixtureError(
                 f"{path} names the case {case_id!r}, which does not exist. "
                 "Compute it anew: attnspec mistakes --matrix --write-smoke"
             )
+    return named
+
+
+def read_order(folder: Path) -> tuple[str, ...]:
+    """Return the ids of the cases that are asked first, in order; none where the folder has no such file.
+
+    Raises `FixtureError` if it is damaged.
+    """
+    path = folder / ORDER
+    return _named_cases(path, "order") if path.exists() else ()
+
+
+def _named_cases(path: Path, kind: str) -> tuple[str, ...]:
+    document = parse_json_object(path, file_content(path))
+    named = document.get("cases")
+    # As for the index, the schema, which is slow to load, explains a file that is not sound at first sight.
+    if set(document) != {"format", "cases"} or document["format"] != FORMAT or not isinstance(named, list):
+        check_against_schema(path, document, kind)
     return tuple(document["cases"])
 
 
 def smoke_text(ids: Sequence[str]) -> str:
     """Return the text of the file that names the cases of the profile ``smoke``."""
-    return canonical_json({"format": FORMAT, "cases": sorted(ids)})
+    return order_text(sorted(ids))
+
+
+def order_text(ids: Sequence[str]) -> str:
+    """Return the text of the file that names the cases that are asked first, in order."""
+    return canonical_json({"format": FORMAT, "cases": list(ids)})

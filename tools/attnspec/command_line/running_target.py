@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, chdir, closing, nullcontext, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import chdir, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ import click
 
 from attnspec.base.errors import AttnspecError, TargetError, Terminated
 from attnspec.command_line.command_options import STDOUT, RunOptions, check_run_options
+from attnspec.command_line.early_verdict import Came, EarlyVerdict, Planned, say_on_stderr, saying_early
 from attnspec.command_line.guarding import Ended, Guarding
 from attnspec.command_line.terminal import print_document, showing_progress
 from attnspec.guard.ending import Watch, ending_by_exception, how_it_ended
@@ -122,19 +123,37 @@ class _Run:
         requested = (*(self.options.dtypes or declaration.dtypes), ANY)
         return sum(dtype in requested for case in cases for dtype in case.runs)
 
-    def progress(
-        self, console: Console, done: Callable[[], int], declared: Callable[[], Declaration | None]
-    ) -> AbstractContextManager[None]:
-        """Show the progress; the plan is counted once, as soon as the target has declared itself."""
-        counted: list[int] = []
+    def planned(self, declaration: Declaration) -> Planned:
+        """Return the number of results of a run that reaches its end, and of its core."""
+        core = {case_id: self.suite.cases[case_id] for case_id in self.suite.core}
+        of_core = replace(self, suite=replace(self.suite, cases=core)).planned_runs(declaration) if core else 0
+        return Planned(self.planned_runs(declaration), of_core)
 
-        def planned() -> int | None:
+    @contextmanager
+    def progress(
+        self,
+        console: Console,
+        done: Callable[[], int],
+        declared: Callable[[], Declaration | None],
+        news: Callable[[], Sequence[Came]],
+    ) -> Generator[None]:
+        """Show the progress and say early what is known; the plan is counted once the target has declared itself."""
+        counted: list[Planned] = []
+
+        def planned() -> Planned | None:
             declaration = None if counted else declared()
             if declaration is not None:
-                counted.append(self.planned_runs(declaration))
+                counted.append(self.planned(declaration))
             return counted[0] if counted else None
 
-        return showing_progress(console, done, planned, quiet=self.options.quiet)
+        def planned_results() -> int | None:
+            found = planned()
+            return None if found is None else found.all
+
+        quiet = self.options.quiet
+        early = EarlyVerdict(news, planned, frozenset(self.suite.core), say_on_stderr)
+        with showing_progress(console, done, planned_results, quiet=quiet), saying_early(early, quiet=quiet):
+            yield
 
     def report(
         self,
@@ -214,7 +233,11 @@ def _run_in_copies(run: _Run, console: Console) -> Ended:
             for job, journal in enumerate(journals)
         ]
         together = Together(children, journals)
-        with run.progress(console, lambda: together.count, lambda: together.declaration):
+
+        def news() -> list[Came]:
+            return [Came(*key, entry.verdict, entry.seconds) for key, entry in together.news()]
+
+        with run.progress(console, lambda: together.count, lambda: together.declaration, news):
             watch.wait_for(together)
     return Ended(together.parts, watch.received)
 
@@ -236,6 +259,11 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
             return run.report_of(kept.read(), declaration, ended_early)
         return run.report(declaration, beside_counterparts(tuple(follower.results.values()), suite), ended_early)
 
+    def news() -> list[Came]:
+        came, read[0] = follower.results_since(read[0])
+        return [Came(result.case.id, result.dtype, result.verdict, result.seconds) for result in came]
+
+    read = [0]
     # In a guarded process, what the target does to itself is an accident; signals from outside are the parent's.
     signals = ending_by_exception() if journal is None else nullcontext()
     # The names of reports are relative to the folder of the user, wherever the target goes.
@@ -244,7 +272,7 @@ def _run_here(run: _Run, console: Console, journal: Journal | None) -> Report:
         for each in journals:
             each.keep_declaration(declaration)
         try:
-            with run.progress(console, lambda: follower.count, lambda: declaration):
+            with run.progress(console, lambda: follower.count, lambda: declaration, news):
                 results = run_offered(
                     suite,
                     implementation,

@@ -7,8 +7,8 @@ import click
 
 from attnspec.base.errors import UsageError
 from attnspec.cases import canonical_json, load_suite
-from attnspec.cases.reading import SMOKE
-from attnspec.cases.selecting import smoke_text
+from attnspec.cases.reading import ORDER, SMOKE
+from attnspec.cases.selecting import order_text, smoke_text
 from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.commands.authoring import authoring_package
@@ -80,7 +80,7 @@ def _run(
         if path is not None and not path.parent.is_dir():
             raise UsageError(f"{option} {path}: there is no folder {str(path.parent)!r}.")
     suite = load_suite(golden)
-    whole_in = FLOAT_DTYPES if json_file or html_file else KEPT_IN if write_noticed else ()
+    whole_in = FLOAT_DTYPES if json_file or html_file else KEPT_IN if write_noticed or write_smoke else ()
     cache = proof.Cache() if caching else None
     matrix = proof.run_matrix(golden, whole_in=whole_in, cache=cache, processes=processes)
     exercised = {clause for case in suite.cases.values() for clause in case.clauses}
@@ -93,6 +93,7 @@ def _run(
     if write_smoke:
         core = proof.smallest_core(matrix, golden)
         write_file(suite.folder / SMOKE, smoke_text(core))
+        write_file(suite.folder / ORDER, order_text(proof.asked_order(core, matrix)))
         click.echo(f"The smallest core has {len(core)} cases.")
     if write_noticed:
         write_file(NOTICED, canonical_json(proof.noticed_document(matrix)))

@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
 from attnspec.guard.ending import Child, die_with, flush, leave
-from attnspec.guard.journal import SIZE, Journal, Reported
+from attnspec.guard.journal import SIZE, Journal, JournalEntry, Reported
 
 if TYPE_CHECKING:
     from attnspec.cases import Suite
     from attnspec.guard.task import Task
+    from attnspec.runner import Key
     from attnspec.targets import Declaration
 
 Way = Literal["fork", "subprocess"]
@@ -144,6 +145,7 @@ class Together:
         self._children = children
         self._journals = journals
         self._codes: list[int] = []
+        self._read = [0 for _ in journals]
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -154,6 +156,14 @@ class Together:
     def count(self) -> int:
         """How many (case, dtype) have a result."""
         return sum(journal.count for journal in self._journals)
+
+    def news(self) -> list[tuple[Key, JournalEntry]]:
+        """Return the results that came since this was called last."""
+        found: list[tuple[Key, JournalEntry]] = []
+        for number, journal in enumerate(self._journals):
+            entries, self._read[number] = journal.entries_since(self._read[number])
+            found += entries
+        return found
 
     @property
     def declaration(self) -> Declaration | None:

@@ -238,10 +238,20 @@ class Journal:
         case, dtype, occasion = self._memory[start : start + length].decode().split(" ")
         return Requested(case, dtype, cast("Occasion", occasion))
 
-    def _records(self) -> Generator[tuple[Any, ...]]:
-        """Give each record; outputs as the position where they lie."""
+    def entries_since(self, start: int) -> tuple[list[tuple[Key, JournalEntry]], int]:
+        """Return the results that came since, in order, and where to go on; `start` is 0 at first."""
         used, _ = _HEAD.unpack_from(self._memory)
-        start = _START
+        verdict, _ = _verdict_reader()
+        entries = [
+            ((record[1], record[2]), JournalEntry(verdict(record[3]), record[4], record[5]))
+            for record in self._records(start or _START, used)
+            if record[0] == "has"
+        ]
+        return entries, max(used, start)
+
+    def _records(self, start: int = _START, until: int | None = None) -> Generator[tuple[Any, ...]]:
+        """Give each record; outputs as the position where they lie."""
+        used = _HEAD.unpack_from(self._memory)[0] if until is None else until
         while start < used:
             length, holds_outputs = _RECORD.unpack_from(self._memory, start)
             start += _RECORD.size

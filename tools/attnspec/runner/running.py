@@ -1,5 +1,6 @@
 """Running an implementation over the cases, and grading what it answers.
 
+The cases of the core are asked first, in their recorded order, then all others by id; results come in the order of ids.
 Each (case, dtype) runs twice on the same instance, so that a result that depends on what ran before is seen. The first
 time a case runs in every dtype before the next one; the second time in the opposite order, and one dtype after the
 other, so that a call also follows another case of its dtype.
@@ -55,7 +56,8 @@ def run_suite(
         _check(session, of_all_runs, [*session.results])
     if isinstance(implementation, Conversing):
         (implementation.hear_out if goes_on else implementation.finish)()
-    return tuple(session.results.values())
+    positions = {case_id: position for position, case_id in enumerate(suite.cases)}
+    return tuple(sorted(session.results.values(), key=lambda result: positions[result.case.id]))
 
 
 def run_by_itself(run: Run, session: Session) -> Result:
@@ -116,7 +118,7 @@ def _first_pass(
     """Call every run for the first time; return those that were settled before, and whether none was left out."""
     settled: set[Key] = set()
     declaration = session.implementation.declaration
-    for case in session.suite.cases.values():
+    for case in session.suite.in_asked_order:
         for run in planned_runs(case, requested, declaration, session.resolved):
             earlier = None if known is None else known(run)
             if earlier is not None:

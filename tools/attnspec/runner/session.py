@@ -56,6 +56,11 @@ class Kept:
         """How many (case, dtype) have a result."""
         return len(self.results)
 
+    def results_since(self, count: int) -> tuple[list[Result], int]:
+        """Return the first results of the runs that came after so many, and how many there are; from any thread."""
+        came = list(self.results.values())
+        return came[count:], len(came)
+
     def keep_request(self, run: Run, occasion: Occasion) -> None:
         """Pass it on; there is nothing to keep."""
         for other in self._others:

@@ -1,15 +1,17 @@
-"""The smallest core: few cases that notice every mistake between them."""
+"""The smallest core: few cases that notice every mistake between them, and the order in which they are asked."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from attnspec_authoring.proof.findings import noticed
 from attnspec_authoring.proof.running import run_matrix
 from attnspec_authoring.proof.subjects import remembers, subjects
+from attnspec_mistakes.kill_matrix import KEPT_IN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Set
     from pathlib import Path
 
     from attnspec_authoring.proof.matrix import Matrix, Trial
@@ -32,6 +34,34 @@ def smallest_core(matrix: Matrix, folder: Path | None = None) -> tuple[str, ...]
         if trial.id in remembering:
             chosen = _with_remembered(chosen, trial, folder)
     return tuple(sorted(chosen))
+
+
+def asked_order(core: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
+    """Order the core by what a matrix that is whole in the kept dtypes says of it, as `in_turns` does."""
+    sets: dict[str, set[Pair]] = {case: set() for case in matrix.cases}
+    for trial in matrix.mistakes:
+        for dtype in KEPT_IN:
+            for case in trial.noticed_by(dtype):
+                sets[case].add((trial.id, dtype))
+    return in_turns(core, sets, matrix.cases)
+
+
+def in_turns(core: Iterable[str], sets: Mapping[str, Set[Pair]], operations: Mapping[str, str]) -> tuple[str, ...]:
+    """Order cases so that mistakes are noticed soon, from what each case notices and the operation that it is of.
+
+    Within an operation, the case first that notices most of what is left; operations take turns.
+    """
+    left, turns = set[Pair]().union(*sets.values()), Counter[str]()
+    ranked: list[tuple[int, str, str]] = []
+    waiting = sorted(core)
+    while waiting:
+        best = max(waiting, key=lambda case: len(sets.get(case, set[Pair]()) & left))
+        waiting.remove(best)
+        left -= sets.get(best, set[Pair]())
+        operation = operations[best]
+        ranked.append((turns[operation], operation, best))
+        turns[operation] += 1
+    return tuple(case for *_, case in sorted(ranked))
 
 
 def cover(sets: Mapping[str, frozenset[Pair]]) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 
 from attnspec.base.errors import FixtureError, UsageError
 from attnspec.cases import load_suite
-from attnspec.cases.reading import SMOKE
-from attnspec.cases.selecting import smoke_text
+from attnspec.cases.reading import ORDER, SMOKE
+from attnspec.cases.selecting import order_text, smoke_text
 from attnspec.command_line import main
 
 GOLDEN = Path(__file__).parents[4] / "golden"
@@ -72,3 +72,18 @@ def test_the_shipped_profile_is_listed_and_validated(capsys):
     listed = capsys.readouterr().out.splitlines()
     assert len(listed) == len(json.loads((GOLDEN / SMOKE).read_text())["cases"]) > 10
     assert main(["validate", "reference", "--profile", "smoke", "--quiet"]) == 0
+
+
+def test_the_cases_of_the_record_are_asked_first_in_its_order_and_the_others_by_id(folder):
+    assert [case.id for case in load_suite(folder).in_asked_order] == sorted(CASES)
+    (folder / ORDER).write_text(order_text([CASES[1], "gone/since", CASES[2]]))
+    suite = load_suite(folder)
+    assert [case.id for case in suite.in_asked_order] == [CASES[1], CASES[2], CASES[0]]
+    assert suite.core == (CASES[1], CASES[2])
+    assert tuple(suite.cases) == tuple(sorted(CASES))
+
+
+def test_a_damaged_record_of_the_order_is_reported_in_a_sentence(folder):
+    (folder / ORDER).write_text("[]")
+    with pytest.raises(FixtureError, match=r"order\.json"):
+        load_suite(folder)
