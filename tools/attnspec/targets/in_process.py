@@ -94,8 +94,13 @@ class InProcessImplementation:
             if self._tensors is None:
                 returned = signature.call(function, arguments)
             else:
-                with self._tensors.calling():
-                    returned = signature.call(function, {**arguments, **given})
+                stated = {name: value for name, value in request.attributes.items() if isinstance(value, bool | str)}
+                returned = self._tensors.call(
+                    lambda tensors: signature.call(function, {**arguments, **tensors}),
+                    given,
+                    request.operation,
+                    (*arguments, *stated.values()),
+                )
         except Unsupported as refusal:
             return Declined(str(refusal.reason))
         except NotImplementedError as refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from attnspec.base.errors import UsageError, did_you_mean
@@ -46,7 +46,21 @@ class Tensors(Protocol):
         ...
 
     def calling(self) -> AbstractContextManager[Any]:
-        """Return the context that surrounds a call."""
+        """Return the context that surrounds the making and reading of tensors."""
+        ...
+
+    def call(
+        self,
+        function: Callable[[Mapping[str, Any]], Any],
+        given: Mapping[str, Any],
+        name: Hashable,
+        variant: Hashable = None,
+        /,
+    ) -> Any:
+        """Return what a function of tensors by name returns; a library may compile it as a whole.
+
+        `name` tells functions apart, `variant` the other arguments that they get.
+        """
         ...
 
 

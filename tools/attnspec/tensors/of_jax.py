@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import TargetError
+from attnspec.tensors.jax_programs import Programs
 from attnspec.tensors.libraries import import_library
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class JaxTensors:
 
     def __init__(self, device: Any) -> None:
         self._device = device
+        self._programs = Programs()
 
     def given(self, array: NDArray[Any]) -> Any:
         """Return the array as an array of JAX, which shares no memory with it."""
@@ -54,6 +56,18 @@ class JaxTensors:
     def calling(self) -> AbstractContextManager[Any]:
         """Return the context in which JAX has 64-bit numbers, without which float64 is float32 to it."""
         return jax.enable_x64(True)
+
+    def call(
+        self,
+        function: Callable[[Mapping[str, Any]], Any],
+        given: Mapping[str, Any],
+        name: Hashable,
+        variant: Hashable = None,
+        /,
+    ) -> Any:
+        """Return what a function returns, compiled as one program where it can be; see `Programs.call`."""
+        with self.calling():
+            return self._programs.call(function, given, name, variant)
 
     gradients = staticmethod(gradients)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +107,10 @@ class TorchTensors:
     def calling(self) -> AbstractContextManager[Any]:
         """Return a context that does nothing: the function itself decides whether gradients are kept."""
         return nullcontext()
+
+    def call(self, function: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any], *_: Hashable) -> Any:
+        """Return what a function returns."""
+        return function(given)
 
     gradients = staticmethod(gradients)
 

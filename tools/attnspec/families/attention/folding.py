@@ -61,7 +61,8 @@ _ROUNDED = 1e-15
 """Twice what a product and a square root may be off by in float64, relative to their value."""
 
 _BY_NAME = ("mask", "scale", "is_causal", "softcap", "sinks")
-_BY_POSITION = 3
+_QUERY_KEY_VALUE = ("query", "key", "value")
+_BY_POSITION = len(_QUERY_KEY_VALUE)
 
 
 def plain_attention(
@@ -216,15 +217,20 @@ class _Plain:
                 raise Unsupported(f"the function has no argument {name!r}, and nothing else can say it")
         unstated = {"scale": 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0, "is_causal": False}
         given = {name: unstated.get(name) for name in self._demands} | given
+        arrays: dict[str, Any] = {name: each for name, each in given.items() if isinstance(each, np.ndarray)}
+        others = {name: argument for name, argument in given.items() if name not in arrays}
         with self._tensors.calling():
-            returned = self._attend(
-                *(self._tensors.given(array) for array in (query, key, value)),
-                **{
-                    name: self._tensors.given(cast("NDArray[Any]", argument))
-                    if isinstance(argument, np.ndarray)
-                    else argument
-                    for name, argument in given.items()
-                },
+            tensors = {name: self._tensors.given(array) for name, array in arrays.items()}
+            tensors |= zip(_QUERY_KEY_VALUE, map(self._tensors.given, (query, key, value)), strict=True)
+            returned = self._tensors.call(
+                lambda named: self._attend(
+                    *(named[name] for name in _QUERY_KEY_VALUE),
+                    **others,
+                    **{name: named[name] for name in arrays},
+                ),
+                tensors,
+                self._attend,
+                (*given, others.get("is_causal")),
             )
         if isinstance(returned, Mapping):
             outputs = cast("Mapping[str, Any]", returned)
