@@ -16,6 +16,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.pytest_plugin.items import MARKER, UNGRADED, BaselineAsAWhole, CaseInDtype
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
+from attnspec.pytest_plugin.phases import has_one_phase, run_in_one_phase
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
@@ -87,19 +88,10 @@ class Collecting:
             self._validating.is_debugged = True
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Skip a case that is not on offer at once: to set nothing up and tear it down took longer than all the rest.
-
-        The last one of a profile goes the ordinary way, because the profile is torn down with it.
-        """
-        if not isinstance(item, CaseInDtype) or nextitem is None or nextitem.parent is not item.parent:
+        """Run a case without setting anything up, where nobody asks for more."""
+        if not isinstance(item, CaseInDtype) or not has_one_phase(item, nextitem):
             return None
-        reports = item.reports_of_skipping()
-        if not reports:
-            return None
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in reports:
-            item.ihook.pytest_runtest_logreport(report=report)
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        run_in_one_phase(item)
         return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

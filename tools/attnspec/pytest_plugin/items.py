@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from inspect import getsourcefile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -65,23 +65,13 @@ class CaseInDtype(pytest.Item):
         self._contradiction = None if baseline is None else baseline.contradicts(result)
         validating.check(result, self._contradiction)
         if result.status == "unsupported":
-            _skip(validating.reason_to_skip(result))
+            skip(validating.reason_to_skip(result))
         if result.status == "ungraded":
             self.user_properties.append((UNGRADED, plain_text(result.verdict.message)))
 
-    def reports_of_skipping(self) -> list[pytest.TestReport]:
-        """Return the reports of a test that is skipped without anything set up for it; none for one that must be run.
-
-        As ever, two reports: one that it was skipped, and one that it is over.
-        """
-        if any(self.get_closest_marker(name) is not None for name in ("skip", "skipif")):
-            return []
-        reason = self._validating.reason_not_called(self.case, self.dtype)
-        if reason is None:
-            return []
-        skipped = pytest.CallInfo[None].from_call(partial(_skip, reason), "setup")
-        over = pytest.CallInfo[None].from_call(lambda: None, "teardown")
-        return [pytest.TestReport.from_item_and_call(self, call) for call in (skipped, over)]
+    def reason_not_called(self) -> str | None:
+        """Return why it is skipped without a call; None where it must be run."""
+        return self._validating.reason_not_called(self.case, self.dtype)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the fault in a few lines, behind the traceback of the user's own exception."""
@@ -105,8 +95,8 @@ class CaseInDtype(pytest.Item):
         return user_failure(excinfo, self.config, lines)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the golden file and the name."""
-        return self._golden_file(), None, self.name
+        """Return the golden file, its first line, without which pytest cannot say where a mark skips, and the name."""
+        return self._golden_file(), 0, self.name
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:
@@ -153,7 +143,8 @@ def _from_root(folder: Path, root: Path) -> str:
         return str(folder)
 
 
-def _skip(reason: str) -> None:
+def skip(reason: str) -> None:
+    """Skip a test."""
     # Whoever skips does so here, since pytest counts together what was skipped in one line for one reason.
     pytest.skip(reason)
 

@@ -138,6 +138,56 @@ def test_what_is_not_offered_is_skipped_with_the_reason(run):
     result.stdout.fnmatch_lines(["SKIPPED ?2?*: combine_heads is not offered"])
 
 
+def test_what_is_skipped_for_one_reason_is_counted_in_one_line(run):
+    names = [f"--attnspec-select={profile}" for profile in ("documents/002/*heads*", "masking/*")]
+    result = run("--attnspec=right.py", SOFTMAX, *names, "--attnspec-dtype=float64", "-rs")
+    lines = [line for line in result.outlines if line.startswith("SKIPPED [")]
+    assert len(lines) > 3
+    assert len({line.rpartition(": ")[2] for line in lines}) == len(lines)
+    counts = [int(line.partition("[")[2].partition("]")[0]) for line in lines]
+    assert sum(counts) == result.parseoutcomes()["skipped"]
+
+
+def test_what_was_printed_and_logged_is_shown_with_a_failure(run, pytester, right):
+    pytester.makepyfile(
+        says=right + "\nimport logging\nright = softmax\ndef softmax(x, axis=-1):\n    print('printed')\n"
+        "    logging.getLogger('mine').warning('logged')\n    return right(x, 0)\n"
+    )
+    result = run("--attnspec=says.py", SOFTMAX, "--attnspec-dtype=float64")
+    failed = result.parseoutcomes()["failed"]
+    assert failed > 1
+    for heading, said in (("stdout", "printed"), ("log", "*logged")):
+        result.stdout.fnmatch_lines([f"-* Captured {heading} call -*", said])
+        assert sum(f"Captured {heading} call" in line for line in result.outlines) == failed
+
+
+def test_hooks_of_a_conftest_around_each_test_are_called(run, pytester):
+    pytester.makeconftest(
+        "def pytest_runtest_setup(item):\n    print('set up')\n\n"
+        "def pytest_runtest_teardown(item):\n    print('torn down')\n"
+    )
+    result = run("--attnspec=right.py", SOFTMAX, "--attnspec-select=documents/002/combine_heads", "-s")
+    text, outcomes = result.stdout.str(), result.parseoutcomes()
+    assert outcomes["skipped"] == 2
+    assert text.count("set up") == text.count("torn down") == outcomes["passed"] + 2
+
+
+def test_tests_that_a_conftest_skips_stand_beside_the_others(run, pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            for item in {item.parent: item for item in reversed(items)}.values():
+                item.add_marker(pytest.mark.skip(reason="by hand"))
+        """
+    )
+    profiles = ("--attnspec-select=documents/001/*", "--attnspec-select=memory/softmax_fortran_*")
+    result = run("--attnspec=right.py", *profiles, "--attnspec-dtype=float64", "-rs")
+    assert sum(line.startswith("SKIPPED [1]") and line.endswith(": by hand") for line in result.outlines) == 2
+    assert result.parseoutcomes().keys() == {"passed", "skipped"}
+
+
 def test_a_run_that_graded_nothing_has_failed(run):
     result = run("--attnspec=right.py", "--attnspec-select=documents/002/combine_heads")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
