@@ -110,6 +110,11 @@ class Case(NamedTuple):
         return generated_of(self.inputs)
 
     @property
+    def parts(self) -> tuple[object, ...]:
+        """The parts that decide what is expected of it, and within which tolerance."""
+        return self.inputs, self.attributes, self.expected, self.changed_argument
+
+    @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """The shape of each input, by name; nothing is drawn for it."""
         return shapes_of(self.inputs)

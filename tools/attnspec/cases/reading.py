@@ -335,7 +335,9 @@ def read_case(folder: Path, case_id: str, entry: Mapping[str, Any], path: Path |
     if digest == entry["sha256"] and "checked" not in entry:
         case = case_from_json(json.loads(content), vouched=True)
         tolerances = read_profile(folder, case.profile)
-        return case if tolerances is None else case._replace(stored_tolerances=tolerances.of(case, digest))
+        return (
+            case if tolerances is None else case._replace(stored_tolerances=tolerances.of(case_id, digest, case.parts))
+        )
     document = check_file(path)
     if document["id"] != case_id:
         raise FixtureError(f"{path} holds the id {document['id']!r} at /id; the id of a case is its path: {case_id!r}.")

@@ -14,14 +14,12 @@ import math
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from operator import is_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from attnspec.cases.case import Case
 
 TOLERANCES = "tolerances.json"
 """The record of a golden folder that vouches for its stored tolerances."""
@@ -54,32 +52,23 @@ class Ends(NamedTuple):
 class StoredTolerances(NamedTuple):
     """The stored tolerances of a case, as its entry says where they lie in the numbers of its profile.
 
-    They belong to the inputs, attributes, expected values and changed argument that are named here, and to no others.
+    They belong to the `parts` of the case of which they were computed: its inputs, attributes, expected values and
+    changed argument, as objects, for a changed case is another one.
     `sensitive_to` are the conventions of which a choice would change something that is stored.
     """
 
     entry: Mapping[str, Any]
     numbers: _Numbers
-    inputs: object
-    attributes: object
-    expected: object
-    changed_argument: object = None
+    parts: tuple[object, ...]
 
-    def belong_to(self, case: Case) -> bool:
-        """Return whether nothing was changed in a case that a tolerance depends on."""
-        return (
-            self.inputs is case.inputs
-            and self.attributes is case.attributes
-            and self.expected is case.expected
-            and self.changed_argument is case.changed_argument
-        )
+    def belong_to(self, parts: tuple[object, ...]) -> bool:
+        """Return whether a case has the very parts of which they were computed."""
+        return all(map(is_, self.parts, parts))
 
-    def of_changed_call(self, follows: Case) -> StoredTolerances | None:
-        """Return those of the call with its one argument changed, which is a case of its own; None where none are."""
+    def of_changed_call(self, parts: tuple[object, ...]) -> StoredTolerances | None:
+        """Return those of the call with its one argument changed, a case of its own parts; None where none are."""
         entry = self.entry.get("changed")
-        if entry is None or follows.expected is None:
-            return None
-        return StoredTolerances(entry, self.numbers, follows.inputs, follows.attributes, follows.expected)
+        return None if entry is None else StoredTolerances(entry, self.numbers, parts)
 
     @property
     def sensitive_to(self) -> Sequence[str]:
@@ -133,12 +122,12 @@ class ProfileTolerances(NamedTuple):
     entries: Mapping[str, Mapping[str, Any]]
     numbers: _Numbers
 
-    def of(self, case: Case, sha256: str) -> StoredTolerances | None:
+    def of(self, case_id: str, sha256: str, parts: tuple[object, ...]) -> StoredTolerances | None:
         """Return those of a case whose file has a digest; None where none are stored for it."""
-        entry = self.entries.get(case.id)
-        if entry is None or entry["sha256"] != sha256 or case.expected is None:
+        entry = self.entries.get(case_id)
+        if entry is None or entry["sha256"] != sha256:
             return None
-        return StoredTolerances(entry, self.numbers, case.inputs, case.attributes, case.expected, case.changed_argument)
+        return StoredTolerances(entry, self.numbers, parts)
 
 
 def grade_name(grade: Grade) -> str:

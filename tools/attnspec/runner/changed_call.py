@@ -41,6 +41,6 @@ def expected_by_reference(run: Run, case: Case) -> Case | None:
         expected={"all": expected}, printed=(), changed_argument=None, is_certified=False, stored_tolerances=None
     )
     stored = run.case.stored_tolerances
-    if stored is None or not stored.belong_to(run.case):
+    if stored is None or not stored.belong_to(run.case.parts):
         return follows
-    return follows._replace(stored_tolerances=stored.of_changed_call(follows))
+    return follows._replace(stored_tolerances=stored.of_changed_call(follows.parts))

@@ -190,7 +190,7 @@ def _bound(
     """Return the tolerances in each grade: as stored, where these hold under the choices, or computed."""
     compute = partial(_computed_bound, case, family, grades, seen, choices)
     stored = case.stored_tolerances
-    if stored is not None and stored.belong_to(case) and _hold(stored, grades, choices):
+    if stored is not None and stored.belong_to(case.parts) and _hold(stored, grades, choices):
         return StoredTolerance(stored, grades, compute)
     return compute()
 

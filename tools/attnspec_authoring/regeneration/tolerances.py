@@ -127,10 +127,10 @@ def _content(path: Path) -> bytes | None:
 
 def _stored_bounds(profile: ProfileTolerances | None, case: Case, digest: str) -> _Bounds | None:
     """Return the bounds of a case that a file holds; None where it holds none for this digest."""
-    stored = None if profile is None else profile.of(case, digest)
+    stored = None if profile is None else profile.of(case.id, digest, case.parts)
     if stored is None:
         return None
-    changed = stored.of_changed_call(case)
+    changed = stored.of_changed_call(case.parts)
     return _read(stored)._replace(changed=None if changed is None else _read(changed))
 
 

@@ -29,7 +29,7 @@ if mistake.layout is not None:
 
 
 def first_failures(count: int = _DRAWN) -> dict[str, float]:
-    """Return each drawn mistake with the seconds to its first failure or to an earlier verdict; infinity for neither."""
+    """Return each drawn mistake with the seconds to its first failure or earlier verdict; infinity for neither."""
     drawn = random.Random(_SEED).sample([mistake.id for mistake in CATALOGUE], count)
     with TemporaryDirectory() as folder:
         return {mistake: _seconds(mistake, Path(folder) / "wrong.py") for mistake in drawn}
