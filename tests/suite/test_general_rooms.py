@@ -35,7 +35,7 @@ EVERYBODYS = {
 }
 """Words that a program needs for other things, too."""
 
-PROFILES = {path.name for path in (ROOT / "golden").iterdir() if path.is_dir()}
+PROFILES = {path.name for path in (ROOT / "golden").iterdir() if path.is_dir() and any(path.rglob("*.json"))}
 IDENTIFIERS = {*OPERATIONS, *CONVENTIONS} - EVERYBODYS
 NAMES = (
     {

@@ -43,8 +43,14 @@ MOST_RENAMINGS = 60
 FIGURES = ("median", "worst")
 """Fields of a result that depend on how a machine rounds."""
 
-FIGURE = re.compile(r"-?\b\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)|\[\d+(?:, \d+)*\]")
+FIGURE = re.compile(
+    r"-?\b\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)|\[\d+(?:, \d+)*\]"
+    r"|\b\d+(?= times that)|(?<= is )-?\d+(?=; expected)|(?<=; expected )-?\d+(?= within)"
+)
 """What depends in a sentence on how a machine rounds: a number that is no count, and which element is the worst."""
+
+SLACK = 0.005
+"""Relative difference of figures that counts as none: stored tolerances are rounded up, by at most 0.4 %."""
 
 RULE = re.compile(r"[─=_]{3,}")
 """A line that is drawn, as long as the table or the heading that it belongs to."""
@@ -147,7 +153,10 @@ class Comparison:
                     yield from self._of_values(inner, case, *(value.get(name, _MISSING) for value in (old, new)))
         elif isinstance(old, list) and isinstance(new, list):
             yield from self._of_lists(where, case, old, new)
-        elif old != new and (self.figures or not isinstance(old, float) or not isinstance(new, float)):
+        elif isinstance(old, float) and isinstance(new, float):
+            if self.figures and old != new and not _near(old, new):
+                yield Difference("", where, case, _shown(old), _shown(new))
+        elif old != new:
             yield Difference("", where, case, _shown(old), _shown(new))
 
     def _of_lists(self, where: str, case: str, old: list[Any], new: list[Any]) -> Iterator[Difference]:
@@ -196,9 +205,21 @@ def _paragraphs(text: str) -> list[str]:
     return [unit for unit in found if unit]
 
 
+def _differ_in_figures_alone(before: str, now: str) -> bool:
+    """Return whether two texts are the same but for figures, each of which is nearly the other's."""
+    if FIGURE.sub("", before) != FIGURE.sub("", now):
+        return False
+    pairs = zip(FIGURE.findall(before), FIGURE.findall(now), strict=True)
+    return all(one == other or ("[" not in one and _near(float(one), float(other))) for one, other in pairs)
+
+
+def _near(before: float, now: float) -> bool:
+    return abs(before - now) <= SLACK * max(abs(before), abs(now))
+
+
 def _word_differences(where: str, case: str, before: str, now: str) -> Iterator[Difference]:
     """Return the words that two texts do not share, word by word."""
-    if before == now:
+    if before == now or _differ_in_figures_alone(before, now):
         return
     words, today = before.split(" "), now.split(" ")
     matcher = SequenceMatcher(None, words, today, autojunk=False)

@@ -27,9 +27,9 @@ PATHS = {
     if path.parent != GOLDEN
 }
 PROFILES = sorted({case_id.partition("/")[0] for case_id in PATHS})
-SIZE_LIMIT = 22_000_000
-"""A clone in seconds, and files that are read within a second; profile pairs, of many numbers a case, is a third of it.
-The wheel, of at most 6 MB, holds them compressed."""
+SIZE_LIMIT = 24_000_000
+"""A clone in seconds, and files that are read within a second; profile pairs, of many numbers a case, is a third of it,
+stored tolerances are 1.8 MB. The wheel, of at most 6 MB, holds them compressed."""
 
 
 @cache
@@ -68,7 +68,10 @@ def test_nothing_else_lies_among_them() -> None:
     foreign = [
         path.relative_to(GOLDEN).as_posix()
         for path in GOLDEN.rglob("*")
-        if path.is_file() and path.suffix != ".json" and path.name != "README.md"
+        if path.is_file()
+        and path.suffix != ".json"
+        and path.name != "README.md"
+        and path.parent != GOLDEN / "tolerances"
     ]
     assert not foreign
 

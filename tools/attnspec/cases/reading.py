@@ -140,7 +140,7 @@ SMOKE = "smoke.json"
 """The file that names the cases of the profile ``smoke``, which takes its cases from all the others."""
 
 ORDER = "order.json"
-"""The file that names the same cases in the order in which they are asked, before all others."""
+"""The file that names the same cases in the order in which they are called, before all others."""
 
 RECORDS = (INDEX, RELEASED, RETIRED, SMOKE, ORDER, TOLERANCES)
 """The files of a golden folder that are no cases."""

@@ -31,23 +31,23 @@ class Suite:
     """The selected cases of a golden folder, by id in order, and their valid counterparts that are not selected.
 
     The digest is the SHA-256 over the ids, revisions and digests of all cases of the folder, selected or not.
-    `asked_first` are ids, some of which may not be selected, in the order in which cases are asked, before the others.
+    `called_first` are ids, of which some may not be selected, in the order in which they are called, before others.
     """
 
     folder: Path
     digest: str
     cases: Mapping[str, Case]
     counterparts: Mapping[str, Case]
-    asked_first: Sequence[str] = ()
+    called_first: Sequence[str] = ()
 
     @property
     def core(self) -> tuple[str, ...]:
-        """The selected ids that are asked first, in that order."""
-        return tuple(case_id for case_id in self.asked_first if case_id in self.cases)
+        """The selected ids that are called first, in that order."""
+        return tuple(case_id for case_id in self.called_first if case_id in self.cases)
 
     @property
-    def in_asked_order(self) -> tuple[Case, ...]:
-        """The selected cases as they are asked: the core, in which known mistakes are noticed soonest, then by id."""
+    def in_calling_order(self) -> tuple[Case, ...]:
+        """The selected cases as they are called: the core, in which known mistakes are noticed soonest, then by id."""
         return tuple(self.cases[case_id] for case_id in dict.fromkeys((*self.core, *self.cases)))
 
 
@@ -180,7 +180,7 @@ def read_smoke_ids(folder: Path, entries: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def read_order(folder: Path) -> tuple[str, ...]:
-    """Return the ids of the cases that are asked first, in order; none where the folder has no such file.
+    """Return the ids of the cases that are called first, in order; none where the folder has no such file.
 
     Raises `FixtureError` if it is damaged.
     """
@@ -203,5 +203,5 @@ def smoke_text(ids: Sequence[str]) -> str:
 
 
 def order_text(ids: Sequence[str]) -> str:
-    """Return the text of the file that names the cases that are asked first, in order."""
+    """Return the text of the file that names the cases that are called first, in order."""
     return canonical_json({"format": FORMAT, "cases": list(ids)})

@@ -73,7 +73,7 @@ class EarlyVerdict:
             key = (came.case, came.dtype)
             if key not in self._came:
                 self._called += came.seconds
-                # Wrong answers are not asked for again.
+                # Wrong answers are not requested again.
                 self._called_again += came.seconds if came.verdict.status in RIGHT else 0.0
             if self._first_wrong is None and came.verdict.status in WRONG:
                 self._first_wrong = came

@@ -93,7 +93,7 @@ def _run(
     if write_smoke:
         core = proof.smallest_core(matrix, golden)
         write_file(suite.folder / SMOKE, smoke_text(core))
-        write_file(suite.folder / ORDER, order_text(proof.asked_order(core, matrix)))
+        write_file(suite.folder / ORDER, order_text(proof.calling_order(core, matrix)))
         click.echo(f"The smallest core has {len(core)} cases.")
     if write_noticed:
         write_file(NOTICED, canonical_json(proof.noticed_document(matrix)))

@@ -110,6 +110,8 @@ class Family:
         operation, output, given and expected array. None for none.
     lacks_property
         The property that a result graded by properties lacks, from operation, attributes and outputs; None for none.
+    changes_tolerance
+        Conventions that change the tolerances themselves, with the inputs of which one must be there for it.
     needs
         The capabilities that a case needs, of those that the family's contract lists.
     layouts
@@ -148,6 +150,7 @@ class Family:
     empty: Callable[[str, Arrays], Marks] = lambda _, __: {}
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Arrays], PropertyProblem | None] = _nothing
+    changes_tolerance: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()
     layouts: Callable[[], Mapping[str, Layout]] = dict
     key_sets: Callable[[Case, str, Arrays], KeySets | None] = _nothing

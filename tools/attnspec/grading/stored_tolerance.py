@@ -1,4 +1,4 @@
-"""Tolerance of a case whose error bounds are stored: read where they are enough, computed where more is asked."""
+"""Tolerance of a case whose error bounds are stored: read where they are enough, computed where more is needed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property

@@ -1,6 +1,6 @@
 """Running an implementation over the cases, and grading what it answers.
 
-The cases of the core are asked first, in their recorded order, then all others by id; results come in the order of ids.
+The core is called first, in its recorded order, then all other cases by id; results come in the order of ids.
 Each (case, dtype) runs twice on the same instance, so that a result that depends on what ran before is seen. The first
 time a case runs in every dtype before the next one; the second time in the opposite order, and one dtype after the
 other, so that a call also follows another case of its dtype.
@@ -118,7 +118,7 @@ def _first_pass(
     """Call every run for the first time; return those that were settled before, and whether none was left out."""
     settled: set[Key] = set()
     declaration = session.implementation.declaration
-    for case in session.suite.in_asked_order:
+    for case in session.suite.in_calling_order:
         for run in planned_runs(case, requested, declaration, session.resolved):
             earlier = None if known is None else known(run)
             if earlier is not None:

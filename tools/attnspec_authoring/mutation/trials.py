@@ -71,7 +71,7 @@ class Examiner:
         """
         ordered = self._ordered(implementation)
         ordered.sort(key=lambda case: case.id != foremost)
-        suite = replace(self.suite, cases={case.id: case for case in ordered})
+        suite = replace(self.suite, cases={case.id: case for case in ordered}, called_first=())
         for some in filter(None, (dtypes[:1], dtypes[1:])):
             for result in run_suite(suite, implementation, dtypes=some, fail_fast=True):
                 if result.is_wrong:

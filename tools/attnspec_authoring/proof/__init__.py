@@ -7,7 +7,7 @@ from attnspec_authoring.proof.matrix import Matrix, Trial, noticed_document
 from attnspec_authoring.proof.matrix_html import matrix_html
 from attnspec_authoring.proof.narrowing import chosen_subjects, narrowed_lines
 from attnspec_authoring.proof.running import run_matrix
-from attnspec_authoring.proof.smoke import asked_order, smallest_core
+from attnspec_authoring.proof.smoke import calling_order, smallest_core
 
 __all__ = [
     "Cache",
@@ -15,7 +15,7 @@ __all__ = [
     "Matrix",
     "Trial",
     "Tried",
-    "asked_order",
+    "calling_order",
     "chosen_subjects",
     "find",
     "judged_document",

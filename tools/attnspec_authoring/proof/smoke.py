@@ -1,4 +1,4 @@
-"""The smallest core: few cases that notice every mistake between them, and the order in which they are asked."""
+"""The smallest core: few cases that notice every mistake between them, and the order in which they are called."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def smallest_core(matrix: Matrix, folder: Path | None = None) -> tuple[str, ...]
     return tuple(sorted(chosen))
 
 
-def asked_order(core: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
+def calling_order(core: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
     """Order the core by what a matrix that is whole in the kept dtypes says of it, as `in_turns` does."""
     sets: dict[str, set[Pair]] = {case: set() for case in matrix.cases}
     for trial in matrix.mistakes:

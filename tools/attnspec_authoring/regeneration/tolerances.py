@@ -51,13 +51,6 @@ SLACK = 1e-9
 STEP = 2.0**-8
 """Largest relative step from one number that is stored to the next: by so much a tolerance may be rounded up."""
 
-_CHANGES_TOLERANCES = {
-    "alibi_bias": ("alibi_slopes",),
-    "dequantized": ("query_scale", "key_scale", "value_scale"),
-    "quantized_weights": ("query_scale", "key_scale", "value_scale"),
-}
-"""Conventions that change the tolerances themselves, with the inputs of which one must be there for it."""
-
 Marks = Mapping[str, NDArray[np.bool_]]
 
 
@@ -217,7 +210,7 @@ def _sensitive_to(runs: Mapping[str, Run], normative: Choices) -> Iterator[str]:
         if CONVENTIONS[name].settles is not Settles.RESULTS:
             continue
         others = [Choices({**normative, name: choice}) for choice in CONVENTIONS[name].choices[1:]]
-        if first.case.inputs.keys() & set(_CHANGES_TOLERANCES.get(name, ())) or any(
+        if first.case.inputs.keys() & set(first.family.changes_tolerance.get(name, ())) or any(
             _changes_expected(run, choices) for run in runs.values() for choices in others
         ):
             yield name

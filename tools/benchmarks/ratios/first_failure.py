@@ -1,7 +1,7 @@
 """First failure: seconds from the start of ``attnspec validate FILE`` to its line in a pipe, for drawn mistakes.
 
 ``python tools/benchmarks/ratios/first_failure.py [COUNT]`` prints each mistake with its seconds; the exit status is 1
-where fewer than 38 of 40 are told within two seconds.
+where fewer than 38 of 40 are reported within two seconds.
 """
 
 from __future__ import annotations

@@ -74,11 +74,11 @@ def test_the_shipped_profile_is_listed_and_validated(capsys):
     assert main(["validate", "reference", "--profile", "smoke", "--quiet"]) == 0
 
 
-def test_the_cases_of_the_record_are_asked_first_in_its_order_and_the_others_by_id(folder):
-    assert [case.id for case in load_suite(folder).in_asked_order] == sorted(CASES)
+def test_the_cases_of_the_record_are_called_first_in_its_order_and_the_others_by_id(folder):
+    assert [case.id for case in load_suite(folder).in_calling_order] == sorted(CASES)
     (folder / ORDER).write_text(order_text([CASES[1], "gone/since", CASES[2]]))
     suite = load_suite(folder)
-    assert [case.id for case in suite.in_asked_order] == [CASES[1], CASES[2], CASES[0]]
+    assert [case.id for case in suite.in_calling_order] == [CASES[1], CASES[2], CASES[0]]
     assert suite.core == (CASES[1], CASES[2])
     assert tuple(suite.cases) == tuple(sorted(CASES))
 

@@ -1,4 +1,4 @@
-"""The order in which cases are asked: recorded for the core, and without effect on what is reported."""
+"""The order in which cases are called: recorded for the core, and without effect on what is reported."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ def test_the_record_holds_the_core_as_the_kill_matrix_orders_it():
             for case_id in noticed_cases(mistake.operation, dtype).get(mistake.id, ()):
                 sets.setdefault(case_id, set()).add((mistake.id, dtype))
     operations = {case.id: case.operation for case in SMOKE.cases.values()}
-    assert SMOKE.asked_first == in_turns(SMOKE.cases, sets, operations)
-    assert sorted(SMOKE.asked_first) == [*SMOKE.cases]
+    assert SMOKE.called_first == in_turns(SMOKE.cases, sets, operations)
+    assert sorted(SMOKE.called_first) == [*SMOKE.cases]
 
 
 def test_within_an_operation_the_case_that_notices_most_of_what_is_left_comes_first():
@@ -42,7 +42,7 @@ def test_results_do_not_depend_on_the_order(target):
             (result.case.id, result.dtype, result.verdict, result.same_bits) for result in run_suite(suite, with_target)
         ]
 
-    by_record, by_id = results(chosen), results(replace(chosen, asked_first=()))
+    by_record, by_id = results(chosen), results(replace(chosen, called_first=()))
     assert by_record == by_id
     assert list(dict.fromkeys(case_id for case_id, *_ in by_record)) == [*chosen.cases]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from attnspec.contract.arrangement import Layout
 
 _HERE = "attnspec.families.attention"
+_SCALES = ("query_scale", "key_scale", "value_scale")
 
 
 def _also_right(operation: str, output: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:
@@ -72,6 +73,7 @@ FAMILY = Family(
     empty=without_keys,
     also_right=_also_right,
     lacks_property=_imported_when_called(f"{_HERE}.weight_initialisation:lacks_property"),
+    changes_tolerance={"alibi_bias": ("alibi_slopes",), "dequantized": _SCALES, "quantized_weights": _SCALES},
     needs=needs,
     layouts=_layouts,
     key_sets=key_sets,
