@@ -128,7 +128,7 @@ def watched_call(function: Callable[[Mapping[str, Any]], Any], given: Mapping[st
 
     An array that is kept while a program is traced stands for no numbers, and a later call that reads it fails.
     """
-    # Held until the end, so that no other array can have the identity of one of them.
+    # Kept until the end, so that no other array can have the identity of one of them.
     before = jax.live_arrays()
     known = {id(array) for array in before}
     copies = {id(tensor): jax.device_put(np.array(tensor), tensor.device) for tensor in given.values()}
