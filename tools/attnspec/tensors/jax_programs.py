@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ class Programs:
     def __init__(self) -> None:
         self._programs: dict[Hashable, Any] = {}
         self._watched: set[tuple[Hashable, Hashable]] = set()
-        self._as_they_stand: set[Hashable] = set()
+        self._keep_arrays: set[Hashable] = set()
+        self._untraceable: set[tuple[Hashable, Hashable]] = set()
 
     def call(
         self,
@@ -58,13 +60,14 @@ class Programs:
         keeps from one call to the next has its effect.
         """
         with programs_on_disk():
-            if jax.config.jax_disable_jit or name in self._as_they_stand:
+            way = name, variant
+            if jax.config.jax_disable_jit or name in self._keep_arrays or way in self._untraceable:
                 return function(given)
-            if (name, variant) not in self._watched:
-                self._watched.add((name, variant))
+            if way not in self._watched:
+                self._watched.add(way)
                 returned, keeps_arrays = watched_call(function, given)
                 if keeps_arrays:
-                    self._as_they_stand.add(name)
+                    self._keep_arrays.add(name)
                 return returned
 
             # A function of its own, for JAX does not run one again that it has traced.
@@ -76,7 +79,7 @@ class Programs:
             # Whatever it is, the function itself says it better, or does without.
             except Exception:
                 returned = function(given)
-                self._as_they_stand.add(name)
+                self._untraceable.add(way)
                 return returned
             try:
                 return self._compiled(traced)(dict(given))
@@ -128,10 +131,12 @@ def watched_call(function: Callable[[Mapping[str, Any]], Any], given: Mapping[st
 
     An array that is kept while a program is traced stands for no numbers, and a later call that reads it fails.
     """
+    # First of all, for a bfloat16 array that NumPy has read keeps another of JAX.
+    numbers = {id(tensor): np.array(tensor) for tensor in given.values()}
     # Kept until the end, so that no other array can have the identity of one of them.
     before = jax.live_arrays()
     known = {id(array) for array in before}
-    copies = {id(tensor): jax.device_put(np.array(tensor), tensor.device) for tensor in given.values()}
+    copies = {id(tensor): jax.device_put(numbers[id(tensor)], tensor.device) for tensor in given.values()}
     handed = {name: copies[id(tensor)] for name, tensor in given.items()}
     del copies
     returned = jax.tree.map(_own_array, function(handed))
@@ -168,8 +173,7 @@ def programs_on_disk() -> Generator[None]:
     if is_theirs or folder is None:
         yield
         return
-    from jax.experimental.compilation_cache.compilation_cache import reset_cache
-
+    reset_cache: Any = import_module("jax.experimental.compilation_cache.compilation_cache").reset_cache
     ours = {**_CACHE, "jax_compilation_cache_dir": str(folder)}
     before = {name: getattr(jax.config, name) for name in ours}
     # JAX keeps the folder that it used first.

@@ -59,14 +59,15 @@ def longer(tokens):
     return ((1, 2, tokens, 4), (1, 2, tokens, 4), (1, 2, tokens, 4))
 
 
-def test_one_compilation_for_a_shape_and_none_for_the_same_again(compilations):
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_one_compilation_for_a_shape_and_none_for_the_same_again(dtype, compilations):
     called = tensors()
-    called.call(attention, inputs(0), "attention")
-    called.call(attention, inputs(0, shapes=longer(6)), "attention")
+    called.call(attention, inputs(0, dtype), "attention")
+    called.call(attention, inputs(0, dtype, longer(6)), "attention")
     compilations.clear()
-    called.call(attention, inputs(0, shapes=longer(7)), "attention")
+    called.call(attention, inputs(0, dtype, longer(7)), "attention")
     assert len(compilations) == 1
-    called.call(attention, inputs(1, shapes=longer(7)), "attention")
+    called.call(attention, inputs(1, dtype, longer(7)), "attention")
     assert len(compilations) == 1
 
 
@@ -122,6 +123,32 @@ def test_a_function_that_branches_on_numbers_is_called_as_it_stands():
         numbers = np.asarray(given["query"])
         found = np.asarray(called.call(branching, given, "branching"))
         assert np.array_equal(found, numbers if numbers.sum() >= 0 else -numbers)
+
+
+def test_what_cannot_be_traced_with_one_argument_is_compiled_without_it(compilations):
+    def branching(given):
+        is_negative = "value" in given and float(given["value"].sum()) < 0
+        return attention({"value": given["query"], **given}) * (-1 if is_negative else 1)
+
+    called = tensors()
+    for tokens in (3, 4, 5):
+        given = inputs(0, shapes=longer(tokens))
+        for variant in (("query", "key", "value"), ("query", "key")):
+            compilations.clear()
+            called.call(branching, {name: given[name] for name in variant}, "branching", variant)
+    assert len(compilations) == 1
+
+
+def test_products_are_rounded_to_their_dtype_before_they_are_added():
+    def sums(given):
+        return (given["query"] * given["key"]).sum(axis=-1)
+
+    called, dtype = tensors(), numpy_dtype("bfloat16")
+    # 129/128 squared is a 16384th more than 130/128, which bfloat16 rounds it to.
+    numbers = {"query": np.array([129, 130]) / 128, "key": np.array([129 / 128, -1])}
+    given = {name: called.given(array.astype(dtype)) for name, array in numbers.items()}
+    for _ in range(2):
+        assert float(called.call(sums, given, "sums")) == 0
 
 
 def test_an_error_is_that_of_the_function():
