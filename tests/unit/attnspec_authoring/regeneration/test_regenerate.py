@@ -25,7 +25,7 @@ def names(outcome) -> list[tuple[str, str]]:
 
 def generated(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files that are made from recipes alone, whatever machine makes them."""
-    others = ("released.json", "retired.json", "smoke.json", "tolerances.json")
+    others = ("order.json", "released.json", "retired.json", "smoke.json", "tolerances.json")
     return {name: content for name, content in files.items() if name not in others and name.endswith(".json")}
 
 
