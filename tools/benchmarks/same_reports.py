@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import re
 import sys
 import tarfile
@@ -49,8 +50,11 @@ FIGURE = re.compile(
 )
 """What depends in a sentence on how a machine rounds: a number that is no count, and which element is the worst."""
 
-SLACK = 0.005
-"""Relative difference of figures that counts as none: stored tolerances are rounded up, by at most 0.4 %."""
+SLACK = 0.004
+"""Relative difference of figures that counts as none: stored tolerances are rounded up by so much at most."""
+
+DIGITS = 3
+"""Digits to which reports round their figures, the last of which may then be the next one."""
 
 RULE = re.compile(r"[─=_]{3,}")
 """A line that is drawn, as long as the table or the heading that it belongs to."""
@@ -214,7 +218,9 @@ def _differ_in_figures_alone(before: str, now: str) -> bool:
 
 
 def _near(before: float, now: float) -> bool:
-    return abs(before - now) <= SLACK * max(abs(before), abs(now))
+    size = max(abs(before), abs(now))
+    last_digit = 10.0 ** (math.floor(math.log10(size)) + 1 - DIGITS) if 0 < size < math.inf else 0.0
+    return before == now or abs(before - now) <= SLACK * size + 1.001 * last_digit
 
 
 def _word_differences(where: str, case: str, before: str, now: str) -> Iterator[Difference]:
