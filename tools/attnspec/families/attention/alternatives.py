@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec.families.attention.tolerance.error_bound import AttentionBound
 from attnspec.families.record import Expected
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.families.attention.tolerance.backward_bound import BackwardBound
+    from attnspec.families.attention.tolerance.error_bound import AttentionBound
     from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
     from attnspec.families.record import Arrays, Marks
 
@@ -60,9 +60,11 @@ def _bias_left_by_column(
 
 def expected(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance, run: int) -> Expected:
     """Return the expected outputs under declared conventions, from the normative ones; `run` indexes the tolerances."""
+    # Imported here, for most runs need none of them: their tolerances are stored.
+    from attnspec.families.attention.tolerance.error_bound import AttentionBound
+
     if isinstance(bound, AttentionBound):
         return expected_of_attention(outputs, conventions, bound, run)
-    # Imported here, for a run of the forward pass alone needs neither.
     from attnspec.families.attention.tolerance.backward_bound import BackwardBound
     from attnspec.families.attention.tolerance.merge_tolerance import MergeBound
 
@@ -75,6 +77,8 @@ def expected(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance, 
 
 def computed_under(outputs: Arrays, conventions: Mapping[str, str], bound: Tolerance) -> Arrays:
     """Return the outputs of a mistake (float64) under declared conventions, from those under the normative ones."""
+    from attnspec.families.attention.tolerance.error_bound import AttentionBound
+
     found = dict(outputs)
     shift = bound.shift if isinstance(bound, AttentionBound) else None
     if shift is not None:

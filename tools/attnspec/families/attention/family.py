@@ -12,7 +12,6 @@ from attnspec.base.extensions import import_object
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
-from attnspec.families.attention.tolerance.tolerances import tolerance
 from attnspec.families.record import Family
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
 
 FAMILY = Family(
     "attention",
-    tolerance=tolerance,
+    tolerance=_imported_when_called(f"{_HERE}.tolerance.tolerances:tolerance"),
     sampled_tolerance=_imported_when_called(f"{_HERE}.tolerance.sampled:sampled_tolerance"),
     features=features,
     formula=_imported_when_called(f"{_HERE}.formulas:formula"),
