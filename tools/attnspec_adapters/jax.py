@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
-from attnspec.tensors.of_jax import gradients
+from attnspec.tensors.of_jax import gradients, let_go_of_programs
 from attnspec_adapters.composing import composed, taking
 
 __all__ = ["adapter"]
@@ -69,6 +69,7 @@ def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[An
     `Unsupported` for values of another width than the keys, and for a product that JAX does not compile on a CPU.
     """
     arrays, options = _as_jax_takes_them(given)
+    let_go_of_programs()
     with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
         return {name: np.asarray(array) for name, array in _attend(arrays, **options).items()}
 
@@ -79,6 +80,7 @@ def scaled_dot_product_attention_backward(given: SimpleNamespace) -> dict[str, N
     """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`; raises as forwards."""
     arrays, options = _as_jax_takes_them(given)
     floats = ("query", "key", "value", "bias")
+    let_go_of_programs()
     with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
         found = gradients(
             lambda differentiated: _attend({**arrays, **differentiated}, **options),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,24 @@ if TYPE_CHECKING:
 
 
 jax = import_library("jax", adapter="jax")
+
+MOST_MAPPINGS = 40_000
+"""Mappings of memory with which compiled programs are let go. Each has a dozen, Linux gives a process 65,530, and LLVM
+ends a process that gets no more."""
+
+_CALLS_BETWEEN = 200
+"""Calls from one look at the mappings to the next: looking takes as long as some calls."""
+
+_calls = count(1)
+_MAPPINGS = Path("/proc/self/maps")
+
+
+def let_go_of_programs() -> None:
+    """Forget compiled programs before there is no room for more, as in a run of thousands of shapes."""
+    if next(_calls) % _CALLS_BETWEEN or not _MAPPINGS.exists():
+        return
+    if _MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        jax.clear_caches()
 
 
 def gradients(
@@ -66,6 +86,7 @@ class JaxTensors:
         /,
     ) -> Any:
         """Return what a function returns, compiled as one program where it can be; see `Programs.call`."""
+        let_go_of_programs()
         with self.calling():
             return self._programs.call(function, given, name, variant)
 
