@@ -12,10 +12,14 @@ from typing import Any, NamedTuple
 
 
 class Command(NamedTuple):
-    """A command of the command line: its ``package.module:attribute``, and the first sentence of its help."""
+    """A command of the command line: its ``package.module:attribute``, and the first sentence of its help.
+
+    `on_one_thread`: its products are so small, and so many, that a second thread of NumPy's only waits for the first.
+    """
 
     path: str
     line: str
+    on_one_thread: bool = False
 
 
 _TABLE: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())

@@ -51,10 +51,6 @@ def print_version(context: click.Context, _: click.Parameter, is_requested: bool
     context.exit()
 
 
-_ON_ONE_THREAD = ("judge",)
-"""Commands whose products are so small, and so many, that a second thread of NumPy's only waits for the first."""
-
-
 def _load_numpy_on_one_thread() -> None:
     """Load NumPy with one thread for products; a process that is started later has as many as ever."""
     if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
@@ -74,9 +70,9 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the name of the command that is called, the command, and its arguments."""
         name, command, others = super().resolve_command(ctx, args)
-        if name in _ON_ONE_THREAD:
-            _load_numpy_on_one_thread()
         if name is not None:
+            if _COMMANDS[name].on_one_thread:
+                _load_numpy_on_one_thread()
             command = import_object(_COMMANDS[name].path)
             add_completion(command)
         return name, command, others

@@ -69,15 +69,7 @@ class EarlyVerdict:
 
     def look(self, now: float) -> None:
         """Take what has come, and say what is worth a word."""
-        for came in self.news():
-            key = (came.case, came.dtype)
-            if key not in self._came:
-                self._called += came.seconds
-                # Wrong answers are not requested again.
-                self._called_again += came.seconds if came.verdict.status in RIGHT else 0.0
-            if self._first_wrong is None and came.verdict.status in WRONG:
-                self._first_wrong = came
-            self._came[key] = came
+        self._take(self.news())
         planned = self.planned()
         if planned is None or not self._came:
             return
@@ -87,31 +79,53 @@ class EarlyVerdict:
             self._since = self._so_far(now)
         elif self._estimated is None or (done < planned.all and done - self._since[1] >= _ENOUGH):
             self._estimated = (now, self._estimate(now, planned.all))
-        to_go = planned.all - done
-        left = self.seconds_left(now) or 0.0
-        is_worth = to_go >= _MANY or now - self.started >= _LONG
-        if self._first_wrong is not None and not self._is_failure_said and is_worth:
-            self._is_failure_said = True
-            wrong = self._first_wrong
-            self.say(f"first failure: {wrong.case} ({wrong.dtype}): {plain_text(wrong.verdict.message)}")
-        if not self._core_said:
-            of_core = [came.verdict.status for came in self._came.values() if came.case in self.core]
-            if len(of_core) < planned.core or not planned.core or planned.core == planned.all:
-                self._core_said = planned.core in (0, planned.all)
-            else:
-                self._estimated = (now, self._estimate(now, planned.all))
-                left = self._estimated[1]
-                self._core_said = True
-                self._since = self._so_far(now)
-                tried = sum(status not in NOT_GRADED for status in of_core)
-                if to_go and (to_go >= _MANY or left >= _LONG):
-                    self._said_at = now
-                    passed = of_core.count("pass")
-                    self.say(f"smoke: {passed:,} of {tried:,}; {to_go:,} to go, about {time_in_words(left)}")
-        elif left >= _BETWEEN and now - max(self._said_at, self.started) >= _BETWEEN:
+        self._say_first_failure(now, planned.all - done)
+        if self._core_said:
+            self._say_time_left(now, planned.all)
+        else:
+            self._say_core(now, planned)
+
+    def _take(self, news: Sequence[Came]) -> None:
+        for came in news:
+            key = (came.case, came.dtype)
+            if key not in self._came:
+                self._called += came.seconds
+                # Wrong answers are not requested again.
+                self._called_again += came.seconds if came.verdict.status in RIGHT else 0.0
+            if self._first_wrong is None and came.verdict.status in WRONG:
+                self._first_wrong = came
+            self._came[key] = came
+
+    def _say_first_failure(self, now: float, to_go: int) -> None:
+        wrong = self._first_wrong
+        if wrong is None or self._is_failure_said or (to_go < _MANY and now - self.started < _LONG):
+            return
+        self._is_failure_said = True
+        self.say(f"first failure: {wrong.case} ({wrong.dtype}): {plain_text(wrong.verdict.message)}")
+
+    def _say_core(self, now: float, planned: Planned) -> None:
+        """Say what the core says once all of it has come, where there is more to come."""
+        if planned.core in (0, planned.all):
+            self._core_said = True
+            return
+        of_core = [came.verdict.status for came in self._came.values() if came.case in self.core]
+        if len(of_core) < planned.core:
+            return
+        left = self._estimate(now, planned.all)
+        self._estimated, self._core_said, self._since = (now, left), True, self._so_far(now)
+        to_go = planned.all - len(self._came)
+        if to_go and (to_go >= _MANY or left >= _LONG):
             self._said_at = now
-            stage = f"{to_go:,} to go" if to_go else "calling again"
-            self.say(f"{done:,} of {planned.all:,}; {stage}, about {time_in_words(left)}")
+            passed, tried = of_core.count("pass"), sum(status not in NOT_GRADED for status in of_core)
+            self.say(f"smoke: {passed:,} of {tried:,}; {to_go:,} to go, about {time_in_words(left)}")
+
+    def _say_time_left(self, now: float, planned: int) -> None:
+        left, done = self.seconds_left(now) or 0.0, len(self._came)
+        if left < _BETWEEN or now - max(self._said_at, self.started) < _BETWEEN:
+            return
+        self._said_at = now
+        stage = f"{planned - done:,} to go" if done < planned else "calling again"
+        self.say(f"{done:,} of {planned:,}; {stage}, about {time_in_words(left)}")
 
     def seconds_left(self, now: float) -> float | None:
         """Return the estimated seconds until the end; None while nothing has come."""

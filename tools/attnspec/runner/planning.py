@@ -147,7 +147,8 @@ def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Ru
             grades += [(dtype, True) for dtype in group if dtype in HALF_PRECISION]
         seen = partial(_as_seen, case, group[0])
         without_bound = refused_by_all or case.properties is not None
-        bound = None if without_bound else _bound(case, family, grades, seen, choices)
+        compute = partial(_computed_bound, case, family, grades, seen, choices)
+        bound = None if without_bound else _bound(case, grades, choices, compute)
         for index, dtype in enumerate(group):
             expected = expectation(case, dtype, choices, seen, bound, family, index)
             fused_index = None if fused or (dtype, True) not in grades else grades.index((dtype, True))
@@ -180,15 +181,8 @@ def _as_seen(case: Case, dtype: str) -> Mapping[str, NDArray[Any]]:
     return {name: rounded_to(array, dtype) for name, array in case.inputs.items()}
 
 
-def _bound(
-    case: Case,
-    family: Family,
-    grades: Sequence[Grade],
-    seen: Callable[[], Mapping[str, NDArray[Any]]],
-    choices: Choices,
-) -> Tolerance:
+def _bound(case: Case, grades: Sequence[Grade], choices: Choices, compute: Callable[[], Tolerance]) -> Tolerance:
     """Return the tolerances in each grade: as stored, where these hold under the choices, or computed."""
-    compute = partial(_computed_bound, case, family, grades, seen, choices)
     stored = case.stored_tolerances
     if stored is not None and stored.belong_to(case.parts) and _hold(stored, grades, choices):
         return StoredTolerance(stored, grades, compute)

@@ -86,6 +86,10 @@ class Programs:
             except jax.errors.JaxRuntimeError:
                 return function(given)
 
+    def forget(self) -> None:
+        """Let go of all programs; what is known of the functions stays."""
+        self._programs.clear()
+
     def _compiled(self, traced: Any) -> Any:
         """Return the program of a traced call, compiled unless there was the same one before."""
         written = _written_out(traced)

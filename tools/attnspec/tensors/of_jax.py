@@ -31,11 +31,13 @@ _calls = count(1)
 _MAPPINGS = Path("/proc/self/maps")
 
 
-def let_go_of_programs() -> None:
-    """Forget compiled programs before there is no room for more, as in a run of thousands of shapes."""
+def let_go_of_programs(kept: Programs | None = None) -> None:
+    """Forget compiled programs, the kept ones too, before there is no room for more: a run has thousands of shapes."""
     if next(_calls) % _CALLS_BETWEEN or not _MAPPINGS.exists():
         return
     if _MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        if kept is not None:
+            kept.forget()
         jax.clear_caches()
 
 
@@ -86,7 +88,7 @@ class JaxTensors:
         /,
     ) -> Any:
         """Return what a function returns, compiled as one program where it can be; see `Programs.call`."""
-        let_go_of_programs()
+        let_go_of_programs(self._programs)
         with self.calling():
             return self._programs.call(function, given, name, variant)
 
