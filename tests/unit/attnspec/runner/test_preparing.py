@@ -61,16 +61,16 @@ def test_results_of_the_forward_pass_are_handed_over_where_they_are_demanded():
 
 def test_what_is_demanded_is_of_the_numbers_that_the_run_sees():
     golden = load_suite(select=["backward/plain"]).cases["backward/plain"]
-    asked = []
+    handed = []
 
     def backward(grad_output, query, key, value, output, logsumexp):
-        asked.append((output, logsumexp))
+        handed.append((output, logsumexp))
         return stored_backward.scaled_dot_product_attention_backward(grad_output, query, key, value, output, logsumexp)
 
     gradients_by(backward, "backward/plain")
     assert "output" not in golden.inputs
-    assert asked
-    for output, logsumexp in asked:
+    assert handed
+    for output, logsumexp in handed:
         assert output.dtype == logsumexp.dtype
         assert output.shape == golden.inputs["grad_output"].shape
         assert logsumexp.shape == output.shape[:-1]
