@@ -125,7 +125,7 @@ class KeptJournal(Journal):
 
 
 def open_kept(path: Path, about: Mapping[str, str], sources: Mapping[str, str]) -> tuple[KeptJournal, str]:
-    """Return the journal in a file, made where there is none, and a sentence on what it held, empty for nothing.
+    """Return the journal in a file, made where there is none, and a sentence on what it had, empty for nothing.
 
     `about` is suite, target and options, by name; `sources` are digests of the target's own files. Results of other
     code are let go. Raises UsageError if it cannot be opened, is no such file, or is about something else.
