@@ -1,7 +1,12 @@
 """What all tests share: no test fails because a machine is slow, or because of how the tests were started."""
 
 import gc
+import os
 import signal
+
+# Before NumPy is loaded, and for every program that the tests start: as many processes run as there are cores, and
+# threads for products beside them would wait for each other in loops. It made a third of all the time of processors.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings

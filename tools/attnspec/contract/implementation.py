@@ -84,7 +84,8 @@ class Declaration:
 
     `adapter` is how it was reached: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``. `conventions` may
     be qualified: ``softmax.fully_masked_row``, ``fully_masked_row@float64``. `dtypes_of` is for operations that offer
-    not all `dtypes`. Layouts may have settings; None is the contract's own. Requests are put in `requested_in`.
+    not all `dtypes`; `demands` has, by operation, the inputs that follow from others and that it cannot do without.
+    Layouts may have settings; None is the contract's own. Requests are put in `requested_in`.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
     called as the operations.
     """
@@ -97,6 +98,7 @@ class Declaration:
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
     without: tuple[str, ...] = ()
     dtypes_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    demands: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     layout: str | None = None
     requested_in: str | None = None
     not_graded: tuple[str, ...] = ()

@@ -68,7 +68,8 @@ class InProcessImplementation:
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
-        self.declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
+        demands = {name: signature.demands for name, signature in self._signatures.items() if signature.demands}
+        self.declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit, demands=demands)
         self._handed_out = HandedOut()
 
     def run(self, request: Request) -> Answer:
@@ -81,6 +82,9 @@ class InProcessImplementation:
         lacking = signature.lacks(arguments)
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
+        missing = signature.misses(arguments)
+        if missing is not None:
+            return Declined(f"it demands {missing!r}, which is not given")
         pristine = {name: fingerprint(array) for name, array in request.inputs.items()}
         try:
             given = request.inputs if self._tensors is None else self._given(request.inputs, self._tensors)
