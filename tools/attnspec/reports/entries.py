@@ -44,7 +44,7 @@ def is_known(result: Mapping[str, Any]) -> bool:
 
 
 def verdict(document: Mapping[str, Any]) -> str:
-    """Return the verdict of a run in one line, harmless: the gate's word, where it was asked."""
+    """Return the verdict of a run in one line, harmless: the gate's word, where the run was gated."""
     if gate := document.get("gate"):
         return plain_text(gate["headline"])
     return wording.verdict_line(implementation_name(document), document["summary"], document.get("not_run"))

@@ -48,7 +48,7 @@ def outcomes(junit, tag):
 
 
 def counted(junit):
-    """What each testsuite says of its outcomes, held against those that it has, and the sum."""
+    """What each testsuite says of its outcomes, compared with those that it has, and the sum."""
     names = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     for suite in junit:
         assert {name: int(suite.get(name)) for name in names} == {
