@@ -212,8 +212,8 @@ def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
 def check_indexed_file(path: Path, golden: Path) -> bool:
     """Check a case's file as `check_file` does, and against the index of the golden folder that it lies in.
 
-    That is the nearest folder above that has an index of cases; a copy that lies elsewhere is compared with the index of
-    `golden` by its id. Returns whether an index names it. Raises `FixtureError`.
+    That is the nearest folder above that has an index of cases; a copy that lies elsewhere is compared with the index
+    of `golden` by its id. Returns whether an index names it. Raises `FixtureError`.
     """
     case_id = check_file(path)["id"]
     absolute = path.resolve()
