@@ -10,18 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnspec.cases import Case
 from attnspec.contract import CAPABILITIES, CONVENTIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
+from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant, with_other_values
 from attnspec.diagnosis.choosing import finite_results, spread_results
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, Values, grade
 from attnspec.runner import Result
-from attnspec.runner.changed_call import expected_by_reference
 from attnspec.runner.planning import prepare
 
 _NEARLY_ALL = 0.8
@@ -103,19 +102,8 @@ def _choices(result: Result) -> list[tuple[str, str]]:
         for name in result.run.operation.conventions
         if name in declared and CONVENTIONS[name].settles in _GRADED_ANEW
         for choice in CONVENTIONS[name].choices
-        if choice != declared[name] and _may_be_meant(name, choice, result)
+        if choice != declared[name] and may_be_meant(name, choice, result)
     ]
-
-
-def _may_be_meant(name: str, choice: str, result: Result) -> bool:
-    """Return whether a choice differs from what a result was graded under; a value of an attribute, from its default.
-
-    It is the one value of an attribute only where the implementation has no such argument.
-    """
-    if CONVENTIONS[name].settles is not Settles.ATTRIBUTE:
-        return True
-    operation = result.run.operation
-    return name in result.run.at_default and choice not in (CONVENTIONS[name].choices[0], operation.defaults.get(name))
 
 
 def _dtypes_concerned(
@@ -181,32 +169,12 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
         answer = Raised(result.verdict.message)
     else:
         return result
-    case = _with_other_values(result, conventions)
+    case = with_other_values(result, conventions)
     if case is None:
         return result
     prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
     run = prepared._replace(layout=result.run.layout, at_default=result.run.at_default)
     return result._replace(run=run, verdict=grade(run, answer))
-
-
-def _with_other_values(result: Result, conventions: Mapping[str, str]) -> Case | None:
-    """Return the case with the values that attributes have under `conventions`, for what was called without them.
-
-    The reference gives what is expected then; None where it does not.
-    """
-    case = result.case
-    others = {name: choice for name, choice in conventions.items() if _is_value_of(name, result)}
-    if case.expected is None or all(case.attributes.get(name) == choice for name, choice in others.items()):
-        return case
-    other = case._replace(attributes={**case.attributes, **others}, conventions=result.run.operation.conventions)
-    return expected_by_reference(result.run, other)
-
-
-def _is_value_of(name: str, result: Result) -> bool:
-    """Return whether a convention is about the value of an attribute which a result was called without."""
-    if CONVENTIONS[name].settles is not Settles.ATTRIBUTE or name not in result.run.at_default:
-        return False
-    return name in result.case.attributes or not CONVENTIONS[name].stated_where_it_matters
 
 
 @dataclass(frozen=True)
@@ -352,7 +320,7 @@ class _Search:
             departs = choice != CONVENTIONS[name].choices[0]
             return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
 
-        wrong = [result for result in wrong if _may_be_meant(name, choice, result)]
+        wrong = [result for result in wrong if may_be_meant(name, choice, result)]
 
         def anew(result: Result) -> Result:
             return graded_anew(result, {**self._declared(result), name: choice})
@@ -386,7 +354,7 @@ class _Search:
         if CONVENTIONS[name].settles is not Settles.RESULTS or not any(map(_settles_attribute, self.taken)):
             return found
         known = {*map(id, found)}
-        others = [result for result in results if any(_is_value_of(each, result) for each in self._declared(result))]
+        others = [result for result in results if any(is_value_of(each, result) for each in self._declared(result))]
         return [*found, *(result for result in others if id(result) not in known)]
 
     def _mostly_wrong(self, name: str) -> bool:
@@ -441,7 +409,7 @@ def _concerned(name: str, results: Collection[Result]) -> list[Result]:
     if settles is Settles.RESULTS:
         return [result for result in results if name in result.case.conventions or _is_refused_under(result, name)]
     if settles is Settles.ATTRIBUTE:
-        return [result for result in results if _is_value_of(name, result)]
+        return [result for result in results if is_value_of(name, result)]
     if settles is Settles.REFUSALS:
         return [result for result in results if _is_refused_under(result, name)]
     if settles is Settles.LIFETIME:
