@@ -126,10 +126,10 @@ def test_a_function_without_the_argument_is_called_where_a_case_states_the_defau
     name = {SDPA: "causal_alignment", ROTATION: "pairing"}[operation]
     report = validated(function, operation, conventions={"input_checks": "lenient", "fully_masked_row": "nan"})
     stating = {"causal_alignment": "top_left", "pairing": "half"}[name]
-    asked = [result for result in report.results if name in result.run.at_default and name in result.case.attributes]
-    assert {result.case.attributes[name] for result in asked} == {stating}
-    assert sum(result.establishes for result in asked) >= 15
-    assert not any(name in result.run.attributes for result in asked)
+    called = [result for result in report.results if name in result.run.at_default and name in result.case.attributes]
+    assert {result.case.attributes[name] for result in called} == {stating}
+    assert sum(result.establishes for result in called) >= 15
+    assert not any(name in result.run.attributes for result in called)
     assert f"({name}" not in repr(report)
 
 
