@@ -172,13 +172,18 @@ def needs(case: Case) -> frozenset[str]:
     dtypes = {inputs[name].dtype.name for name in given}
     quantized = dtypes if dtypes.intersection(QUANTIZED_DTYPES) else set[str]()
     is_number = isinstance(scale, int | float)
+    # Of what is generated, each has a seed of its own.
+    is_one_sequence = len(given) == len(("query", "key", "value")) and all(
+        np.array_equal(inputs["query"], inputs[name], equal_nan=inputs["query"].dtype.kind not in "bi")
+        for name in given
+    )
     found = {
         "boolean_mask": mask is not None and mask.dtype == np.bool_,
         "float_mask": mask is not None and mask.dtype != np.bool_,
         "broadcast_mask": "mask" in shapes and "query" in shapes and keys is not None and shapes["mask"] != of_scores,
         "mask_and_causal": mask is not None and bool(attributes.get("is_causal")),
         "grouped_query": None not in (query[1], key[1]) and query[1] != key[1],
-        "cross_attention": "query" in shapes and "key" in shapes and not _of_the_same_tokens(inputs, generated),
+        "cross_attention": {"query", "key"} <= shapes.keys() and not is_one_sequence,
         "value_width": None not in (key[3], value[3]) and key[3] != value[3],
         "unequal_lengths": None not in (query[2], keys) and query[2] != keys,
         "empty_keys": keys == 0,
@@ -196,11 +201,3 @@ def needs(case: Case) -> frozenset[str]:
         "scale_per_batch_entry": any(shape[-2:-1] not in ((), (1,)) for shape in scales),
     }
     return frozenset(word for word, is_needed in found.items() if is_needed)
-
-
-def _of_the_same_tokens(inputs: Mapping[str, Any], generated: Mapping[str, Generated]) -> bool:
-    """Return whether key and value are the query, element by element; what is generated each has a seed of its own."""
-    if "value" not in inputs or not generated.keys().isdisjoint(("query", "key", "value")):
-        return False
-    query = inputs["query"]
-    return all(np.array_equal(query, inputs[name], equal_nan=query.dtype.kind not in "bi") for name in ("key", "value"))
