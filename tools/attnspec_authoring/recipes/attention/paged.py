@@ -88,17 +88,6 @@ def end_cases() -> tuple[AuthoredCase, ...]:
             "ends_of_long_pages",
             "Sequences that end one key before, at and one key behind the end of a page of 64 keys",
         )(Sizes(3, 2, 1, 1, 65, 1), outputs=BOTH_OUTPUTS, key_lengths=[64, 65, 63]),
-        *(
-            case(
-                f"ends_of_pages_of_{size}", f"Sequences that end with a page of {size} keys, and a few keys behind one"
-            )(
-                sizes := Sizes(2, 3, 1, 1, keys, 1),
-                outputs=BOTH_OUTPUTS,
-                key_lengths=[keys, size],
-                **coarse(f"paged/ends_of_pages_of_{size}", sizes),
-            )
-            for size, keys in ((128, 261), (256, 266))
-        ),
         case("very_unequal", "Sequences of one, forty and two keys")(
             Sizes(3, 2, 1, 1, 40, 1, 3), key_lengths=[1, 40, 2]
         ),
@@ -156,7 +145,6 @@ def position_cases() -> tuple[AuthoredCase, ...]:
             )
             for name, of, heads, lengths in (
                 ("", "", 2, [74, 27, 19, 14]),
-                ("_behind_others", ", behind whole ones", 2, [86, 46, 20, 13]),
                 ("_of_128", " of 128 keys", 3, [266, 134]),
                 ("_of_256", " of 256 keys", 3, [267, 133]),
             )

@@ -216,12 +216,12 @@ paged/causal_bottom: causal_by_place_in_pool aligned_at_the_longest aligned_at_t
     packed_aligned_by_the_whole
 paged/causal_top: packed_positions_go_on
 paged/decode_in_a_window: window_pages_from_their_beginning
+paged/decode_in_a_window_of_256: slot_in_seven_bits
 paged/ends_of_long_pages: slots_in_sixteen_bits pages_in_eight_bits page_tail_read last_page_length_ignored
     page_size_of_sixteen every_page_as_long_as_the_last
 paged/ends_of_pages: page_too_many full_last_page_dropped last_page_dropped full_last_page_as_empty last_page_one_more
     pages_in_pool_order table_of_next_sequence slots_from_one last_page_length_of_first
 paged/ends_of_pages_of_12: page_zero_as_filler
-paged/ends_of_pages_of_256: slot_in_seven_bits
 paged/ends_of_uneven_pages: pages_by_shifted_bits slots_by_masked_bits pages_taken_as_neighbours page_tail_weighed
 paged/grouped_decode: pages_reversed table_of_first_sequence page_one_slot_short values_taken_as_neighbours
     packed_output_heads_first keys_as_many_as_queries
