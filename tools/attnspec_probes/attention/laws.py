@@ -49,7 +49,7 @@ _SURE_IN_LAYOUTS = (UNREAD, READ_ELSEWHERE, "scale", "cap", "distance", "feature
 that is read at a wrong position looks like a mass, or like other weights."""
 
 _WIDE = ("float64", "float32")
-"""Dtypes that show laws; in narrower ones, arguments alone are told apart."""
+"""Dtypes that show laws; in narrower ones, only arguments are distinguished."""
 
 _FRESH = (11, 13)
 """Queries and new keys of a call in which a law is looked at once more, where no other case fails alike."""
