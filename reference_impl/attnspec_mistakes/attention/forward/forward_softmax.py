@@ -65,6 +65,15 @@ OVER_QUERIES = attention_with(
     log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=-2),
 )
 
+
+def over_axis(axis: int) -> Computation:
+    """Make an attention whose softmax runs along an axis of (B, Hq, Sq, P + Sk)."""
+    return attention_with(
+        largest_logit=lambda logits: np.max(logits, axis=axis, keepdims=True, initial=-np.inf),
+        sum_over_keys=lambda exponentials: np.sum(exponentials, axis=axis, keepdims=True),
+    )
+
+
 OVER_ALL = attention_with(
     largest_logit=largest_over_all,
     sum_over_keys=lambda exponentials: np.sum(exponentials, axis=(-2, -1), keepdims=True),
@@ -213,12 +222,39 @@ def masked_with_the_keys(logits: Array, sinks: Array | None, query_lengths: Inte
     return np.where((logits == -np.inf).all(axis=-1, keepdims=True), -np.inf, terms)
 
 
+def maximum_of_first_keys(terms: Array) -> Array:
+    """Find the largest of the first sixteen logits; where all of these are excluded, of all."""
+    first, of_all = largest_logit(terms[..., :16]), largest_logit(terms)
+    return np.where(first == -np.inf, of_all, first)
+
+
+@in_working_precision
+def value_tiles_not_rescaled(**arguments: Any) -> Attention:
+    """Sum the values behind the first 64 features by the largest logit so far, in tiles of sixteen keys."""
+    right = scaled_dot_product_attention(**arguments)
+    behind = right.output[..., 64:].astype(right.output.dtype)
+    if not behind.size:
+        return right
+    wrong = not_rescaled(16)(**arguments).output
+    return right._replace(output=np.concatenate([right.output[..., :64], wrong[..., 64:]], axis=-1))
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa.softmax_over_queries": OVER_QUERIES,
     "sdpa.softmax_over_all": OVER_ALL,
+    "sdpa.softmax_over_batch": over_axis(0),
+    "sdpa.softmax_over_heads": over_axis(1),
     "sdpa.no_maximum": WITHOUT_MAXIMUM,
     "sdpa.global_maximum": attention_with(largest_logit=largest_over_all),
     "sdpa.maximum_axis_lost": MAXIMUM_AXIS_LOST,
+    "sdpa.maximum_broadcast_from_the_right": attention_with(
+        largest_logit=lambda logits: np.max(logits, axis=-1, initial=-np.inf),
+        log_sum_exp=lambda largest, total: largest + np.log(total[..., 0]),
+    ),
+    "sdpa.total_axis_lost": attention_with(
+        sum_over_keys=lambda exponentials: np.sum(exponentials, axis=-1),
+        log_sum_exp=lambda largest, total: largest[..., 0] + np.log(total),
+    ),
     "sdpa.weights_not_normalised": attention_with(divide_by_total=lambda exponentials, _total: exponentials),
     "sdpa.normaliser_multiplied": NORMALISER_MULTIPLIED,
     "sdpa.fully_masked_row_nan": attention_with(
@@ -267,4 +303,6 @@ FUNCTIONS: Mapping[str, Making] = {
         lambda given: given.get("sinks") is not None,
         attention_with(largest_logit=lambda terms: np.maximum(largest_logit(terms), 0)),
     ),
+    "sdpa.maximum_of_first_keys": attention_with(largest_logit=maximum_of_first_keys),
+    "sdpa.value_tiles_not_rescaled": value_tiles_not_rescaled,
 }

@@ -46,8 +46,8 @@ core/one_head: key_of_first_entry
 core/one_key: value_of_first_entry
 core/scale_zero: stated_scale_ignored zero_scale_as_default stated_scale_divided
 core/self_attention: key_reshaped odd_feature_dropped attends_across_heads scores_in_bfloat16
-core/uniform: softmax_over_queries softmax_over_all last_tile_filled_with_zeros halves_averaged
-    halves_merged_to_base_two
+core/uniform: softmax_over_queries softmax_over_all softmax_over_batch softmax_over_heads
+    last_tile_filled_with_zeros halves_averaged halves_merged_to_base_two
 core/value_width_1_4: output_as_wide_as_queries
 core/values_of_one: weights_not_normalised normaliser_multiplied
 core/values_of_zero: keys_averaged
@@ -56,7 +56,9 @@ core/width_2: scale_missing scale_multiplied scale_one_over_width
 core/width_33: scale_from_value_width
 documents/000/scores_far_apart: maximum_axis_lost
 documents/001/single_head: weights_overwrite_scores
-documents/001/softmax_of_queries: maximum_axis_lost
+documents/001/softmax_of_queries: maximum_axis_lost total_axis_lost
+documents/002/attention_unmasked: maximum_broadcast_from_the_right total_axis_lost
+documents/003/self_attention: total_axis_lost
 grouped_query/which_head: heads_tiled first_head_for_all heads_by_number_of_groups heads_reversed values_tiled
 layout/causal_mask_far_offset: inverted upper_triangle offset_ignored always_square true_means_masked
 layout/causal_mask_more_keys_offset: offset_remembered
@@ -122,7 +124,7 @@ masking/boolean_rank_3_shared: mask_of_first_query
 masking/boolean_rank_4_batch_row: mask_of_first_batch_entry
 masking/dead_everything: fully_masked_row_nan fully_masked_row_uniform
 masking/no_keys: no_keys_nan no_keys_crash
-masking/true_may_be_attended: boolean_mask_inverted boolean_mask_added
+masking/true_may_be_attended: boolean_mask_inverted boolean_mask_added mask_of_ones_hides
 masking/zeros_and_ones: mask_ignored mask_subtracted float_mask_as_boolean finite_mask_ignored
 masking/boolean_rank_4_batch_of_as_many_entries_as_key_heads: mask_of_entry_beside_key_heads
 memory/changed_key_lengths_slopes: distances_remembered
@@ -215,6 +217,8 @@ paged/alibi: alibi_by_place_in_pool packed_key_positions_go_on
 paged/causal_bottom: causal_by_place_in_pool aligned_at_the_longest aligned_at_the_page_end paged_mask_of_first_sequence
     packed_aligned_by_the_whole
 paged/causal_top: packed_positions_go_on
+paged/decode_in_a_window: window_pages_from_their_beginning
+paged/decode_in_a_window_of_256: slot_in_seven_bits
 paged/ends_of_long_pages: slots_in_sixteen_bits pages_in_eight_bits page_tail_read last_page_length_ignored
     page_size_of_sixteen every_page_as_long_as_the_last
 paged/ends_of_pages: page_too_many full_last_page_dropped last_page_dropped full_last_page_as_empty last_page_one_more
@@ -240,6 +244,7 @@ paged/window_across_pages: window_by_place_in_pool
 paged/window_alibi_4: distances_from_first_page_read
 paged/window_boolean_mask_4: mask_from_first_page_read
 paged/window_everything_4: sinks_beside_first_page_alone
+quantized/width_131: quantized_first_128_features
 quantized/alibi: biases_descaled_too
 quantized/as_many_heads_as_entries: quantized_scales_by_entry
 quantized/borders_e4m3_of_keys: float8_saturated_at_240
@@ -302,6 +307,7 @@ softcap/hidden_key_is_not_capped: softcap_after_mask mask_negated_in_place
 softcap/off_by_zero: softcap_zero_applied
 softcap/saturated: weights_before_exclusion
 softcap/sinks: sinks_capped
+stress/late_maximum: maximum_of_first_keys
 stress/gap_first_tile_hidden: hidden_tile_nan
 stress/gap_one_key_billions: excluded_by_a_billion
 stress/gap_one_key_boolean: excluded_by_a_finite_number
@@ -318,6 +324,7 @@ stress/single_head_large_scores: softmax_over_queries softmax_over_all softmax_m
 stress/small_weight_large_value: weights_in_bfloat16
 stress/sum_beyond_float16: computed_in_float32
 stress/uniform_ones_513: summed_in_half_precision
+tails/values_of_66_features: value_tiles_not_rescaled
 tails/keys_31_winner_last: last_keys_dropped_of_8 last_keys_dropped_of_16
 tails/keys_33_all_negative: last_keys_dropped_of_32
 tails/queries_129: last_queries_dropped
