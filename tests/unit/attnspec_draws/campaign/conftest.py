@@ -46,7 +46,8 @@ def planned_and_run(target, cases, executor="local:1"):
     outcomes = {}
     try:
         plans = planned_apart if target == "crashing" else planned
-        sought = Sought("7", ("scaled_dot_product_attention",), {"elements": 1_000, "longest": 100})
+        operation = "multi_head_attention" if target == "layer" else "scaled_dot_product_attention"
+        sought = Sought("7", (operation,), {"elements": 1_000, "longest": 100})
         work = workers.submit(plans, task(target), sought)
         workers.done([work])
         plan = Plan("7", workers.result(work), cases)
