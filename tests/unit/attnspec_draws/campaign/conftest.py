@@ -41,12 +41,11 @@ def crashing():
     return planned_and_run("crashing", 40)
 
 
-def planned_and_run(target, cases, executor="local:1"):
+def planned_and_run(target, cases, executor="local:1", operation="scaled_dot_product_attention"):
     workers = open_executor(executor)
     outcomes = {}
     try:
         plans = planned_apart if target == "crashing" else planned
-        operation = "multi_head_attention" if target == "layer" else "scaled_dot_product_attention"
         sought = Sought("7", (operation,), {"elements": 1_000, "longest": 100})
         work = workers.submit(plans, task(target), sought)
         workers.done([work])

@@ -1,4 +1,7 @@
-"""A layer of self-attention with all biases and no scale that is always causal, takes padding alone, and ignores it."""
+"""Scores that are a thousandth too large from five features on, and a layer of self-attention that ignores its mask.
+
+The layer has all biases and no scale, is always causal, and takes masks of padding alone.
+"""
 
 import numpy as np
 
@@ -36,3 +39,8 @@ def multi_head_attention(
     return attnspec_reference.multi_head_attention(
         query, query, query, *matrices, *biases, num_heads=num_heads, is_causal=True
     ).output
+
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    factor = 1.001 if query.shape[-1] > 4 else 1.0
+    return attnspec_reference.scaled_dot_product_attention(factor * query, key, value, is_causal=is_causal).output
