@@ -22,6 +22,9 @@ _DTYPES = {53: "float64", 24: "float32", 11: "float16", 8: "bfloat16"}
 """Significant bits of a number to the dtype that has as many."""
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
+_GENTLE = {"float64": 0.25, "float32": 0.25, "float16": 1.0, "bfloat16": 0.25}
+"""Of full width: the sharper scores are, the more a tolerance allows; float16 cannot hold a quarter of its least."""
+
 _FAR_APART = {128: 1, 256: 1}
 """Scores of some hundreds, no exponential of which is finite in float32."""
 
@@ -143,14 +146,13 @@ def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str
     beside = f"~{words.variant}" if words.variant else ""
     bits = next(bits for bits, dtype in _DTYPES.items() if dtype == limits.dtype)
     made, digits, unit = (_FULL_WIDTH, bits, 1.0) if chosen == _FULL_WIDTH else (BELL, BITS, COARSE_UNIT)
-    of_query = {"large": far_apart, "uniform": 0}.get(chosen, sharpness)
+    of_query = {"large": far_apart, "uniform": 0, _FULL_WIDTH: _GENTLE[limits.dtype]}.get(chosen, sharpness)
     of_value = {"tiny": _TINY[limits.dtype], "wide": _WIDE}.get(chosen, 1.0)
     is_steep = chosen == "rising"
 
     def tensor(name: str, factor: float = 1.0, **replaced: Any) -> Generated:
-        return _DrawnOnce(
-            made, f"{words.seed}/{name}{beside}", extents.shapes[name], digits, factor * unit, **replaced
-        )
+        seed = f"{words.seed}/{name}{beside}"
+        return _DrawnOnce(made, seed, extents.shapes[name], digits, factor * unit, **replaced)
 
     generated = {
         "query": tensor("query", of_query, first=_STEEP if is_steep else None),
