@@ -29,7 +29,7 @@ class CaseGenerator:
     shapes of it are refused; `derived` are inputs that follow from the others, as a stored output does;
     `classes_of_large` are those of draws too large to be stored whole, none where there are no such draws; `resized`
     are inputs that can be made too large or too small for float16 together; `misfits` other values of arguments that
-    must be refused.
+    must be refused; `largest_whole` has the elements of the largest tensor, steps included, that a judge grades whole.
     """
 
     draw: Callable[[Words, Limits], Drawn]
@@ -39,6 +39,7 @@ class CaseGenerator:
     classes_of_large: tuple[str, ...] = ()
     resized: tuple[Resized, ...] = ()
     misfits: tuple[Misfit, ...] = ()
+    largest_whole: int = 2**19  # Tolerances of more take minutes a draw.
 
 
 def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
