@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
     return reference_refusal(recipe.operation, drawn.inputs, run_attributes(REFERENCE_DTYPE, drawn.attributes))
 
 
+@cache
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
     own = (case_generator_of(operation).own_words for operation in drawable())
