@@ -344,3 +344,21 @@ def test_what_roundings_of_a_dtype_hide_is_said():
     assert f"could pass: {'; '.join(half.within_rounding.values())}." in half.sentence()
     assert half.as_json()["within_rounding"] == [*half.within_rounding]
     jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+
+
+WRONG_LOGARITHMS = """
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value):
+    output = honest(query, key, value)
+    return {"output": output, "logsumexp": output[..., 0] * 0 + 2}
+"""
+
+
+def test_a_wrong_second_output_is_not_said_to_be_a_right_first_one(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(WRONG_LOGARITHMS)
+    found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=4)
+    assert found.verdict == "wrong"
+    assert "logsumexp" in found.reason
+    assert not any("mask" in sentence for sentence in (found.reason, *found.diagnosis))
