@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-import attnspec
-from attnspec.targets.loading import FILE
+from attnspec.targets import loading
 from attnspec.targets.target import Target
 
 _ROOM = 2**26
@@ -91,7 +90,7 @@ class OwnFolder:
 
 def own_folder_of(target: Target) -> OwnFolder | None:
     """Read the files of a candidate; None where it is no file of Python."""
-    named = FILE.fullmatch(target.name) if isinstance(target.python, str) else None
+    named = loading.FILE.fullmatch(target.name) if isinstance(target.python, str) else None
     if named is None:
         return None
     path = Path(named["path"]).resolve()
@@ -133,7 +132,7 @@ def _files(entry: Path) -> Iterator[Path]:
 @cache
 def _harness() -> Mapping[str, bytes]:
     """Read this package, with another name wherever its own stands: by then no candidate was started."""
-    package = Path(attnspec.__file__).parent
+    package = Path(loading.__file__).parents[1]
     return {
         str(path.relative_to(package)): _OWN_NAME.sub(HARNESS.encode(), path.read_bytes())
         for path in package.rglob("*")
