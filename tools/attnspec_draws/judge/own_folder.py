@@ -151,7 +151,7 @@ _OF_SHELL = ("_", "OLDPWD", "PWD")
 
 
 def environment_of(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a candidate: without variables that tell of this package, or where a shell was."""
+    """Return the environment of a candidate: without variables that name this package, or say where a shell was."""
     return {
         name: value for name, value in variables.items() if "attnspec" not in name.lower() and name not in _OF_SHELL
     }

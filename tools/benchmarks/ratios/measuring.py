@@ -143,7 +143,7 @@ def _pair(ratio: Ratio, folder: Path, slowdown: float, *, yardstick_first: bool)
 
 
 def cost(command: str, of: str, environment: dict[str, str], slowdown: float = 0.0) -> float:
-    """Run a command, to its first failing case where that is asked, and return its cost: seconds, or megabytes."""
+    """Run a command, to its first failing case where that is measured, and return its cost: seconds, or megabytes."""
     program, *words = shlex.split(command.replace("{here}", str(HERE)))
     # The yardstick of a first failure names none: it runs to its end.
     to_first_failure = of == "first failure" and program == "attnspec"
