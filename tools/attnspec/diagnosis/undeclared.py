@@ -6,21 +6,22 @@ the author knows.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attnspec.contract import CAPABILITIES, CONVENTIONS
+from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
-from attnspec.diagnosis.choosing import finite_results, spread_results
+from attnspec.contract.layout import operation_in
+from attnspec.diagnosis.choosing import finite_results, is_finite, spread_results
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, Values, grade
 from attnspec.runner import Result
-from attnspec.runner.planning import prepare
+from attnspec.runner.planning import as_requested, prepare
 
 _NEARLY_ALL = 0.8
 """Share of failures that a convention must account for to be reported: something else may be wrong beside it."""
@@ -37,6 +38,9 @@ _GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
 _OFTEN = 0.25
 """Share of the cases needing a capability that must fail before it counts as lacking."""
 
+_SOMETIMES = 0.05
+"""The same share where most of them raised: broadcasting carries many others through, such as one key head."""
+
 _CLEARLY_LESS = 0.5
 """Failure rate of other cases, at most, as a share of the rate among those that need a capability."""
 
@@ -47,9 +51,12 @@ _WORTH_SAYING = 0.5
 """Share of all failures for which declarations must account: else something else is wrong, and comes first."""
 
 _MOST_GRADED = 120
-"""Failures graded anew for one choice of a convention; more would take longer than the run."""
+"""Failures graded anew for one choice of a convention; more take longer than the run. Once it is taken, all are."""
 
 _TRIED_FIRST = 4
+
+_OF_OUTPUTS = frozenset(output.capability for operation in OPERATIONS.values() for output in operation.gives)
+"""Capabilities to return an output: its absence shows in every result."""
 
 _TRIED = (*_GRADED_ANEW, Settles.LIFETIME)
 _OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME)
@@ -169,7 +176,16 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
     else:
         return result
     run = prepare(result.case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
+    run = as_requested(run, result.run.layout, result.run.operation)
     return result._replace(run=run, verdict=grade(run, answer))
+
+
+def _graded_without(result: Result, word: str) -> Result:
+    """Return a result graded without an output that is a capability of its own; unchanged where that is not missing."""
+    if result.status != "malformed" or result.got is None:
+        return result
+    run = result.run._replace(operation=result.run.operation.lacking((word,)))
+    return result._replace(run=run, verdict=grade(run, Outputs(result.got)))
 
 
 @dataclass(frozen=True)
@@ -237,7 +253,7 @@ class _Search:
         self._capabilities = [
             _Offer(word, None, covers, sum(map(self._needing(word), self.right)))
             for word in CAPABILITIES
-            if (covers := frozenset(id(result) for result in self.wrong if self._needing(word)(result)))
+            if (covers := frozenset(id(result) for result in self.wrong if self._is_covered(word, result)))
         ]
         self._of_lack: dict[int, bool] = {}
 
@@ -270,28 +286,60 @@ class _Search:
         ]
         if not standing:
             return False
-        best = max(standing, key=lambda entry: entry[0])[1]
+        best = self._with_all_failures(max(standing, key=lambda entry: entry[0])[1])
         self.taken.append(best)
         self._offers = None
         self.wrong = [result for result in self.wrong if id(result) not in best.covers]
         return True
 
+    def _with_all_failures(self, offer: _Offer) -> _Offer:
+        """Return a convention's offer with the failures that were not graded anew to find it."""
+        name, *where = offer.word.split("@")
+        if offer.choice is None or CONVENTIONS[name].settles is Settles.LIFETIME:
+            return offer
+        others = [result for result in _concerned(name, self.wrong) if id(result) not in offer.covers]
+        if len(others) + len(offer.covers) <= _MOST_GRADED:
+            return offer
+        found = {
+            id(result)
+            for result in others
+            if all(word == result.dtype or self._needing(word)(result) for word in where)
+            and is_explained(result, graded_anew(result, {**self._declared(result), name: offer.choice}))
+        }
+        return replace(offer, covers=offer.covers | found)
+
     def _needing(self, word: str) -> Callable[[Result], bool]:
         return lambda result: word in self._needs[result.case.id]
 
+    def _is_covered(self, word: str, result: Result) -> bool:
+        """Return whether a failure would not be one without a capability: its case, or what it misses, needs that."""
+        return self._needing(word)(result) or not _graded_without(result, word).is_wrong
+
     def _stands_out(self, offer: _Offer) -> bool:
         """Return whether cases needing a capability fail often, and clearly more often than the others left."""
+        if offer.word in _OF_OUTPUTS:
+            return True
         if len(self.right) - offer.gives_up < _SPARED:
             return False
-        failing = sum(id(result) in offer.covers for result in self.wrong)
-        others = len(self.wrong) - failing
+        covered = [result for result in self.wrong if id(result) in offer.covers]
+        failing, others = len(covered), len(self.wrong) - len(covered)
         among = failing / max(1, failing + offer.gives_up)
         elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
-        return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
+        raised = sum(result.status == "error" for result in covered)
+        enough = _SOMETIMES if raised > failing / 2 else _OFTEN
+        return among >= enough and elsewhere <= _CLEARLY_LESS * among
 
     def _hides(self, offer: _Offer) -> bool:
-        """Return whether failures needing a capability are left whose results do not come of its absence."""
-        return any(id(result) in offer.covers and not self._comes_of_lack(result) for result in self.wrong)
+        """Return whether failures needing a capability are left whose results do not come of its absence.
+
+        Where many raise, broadcasting carries others through, to another shape.
+        """
+        covered = [result for result in self.wrong if id(result) in offer.covers]
+        left = [result for result in covered if not self._comes_of_lack(result)]
+        raised = sum(result.status == "error" for result in covered)
+        return bool(left) and (
+            raised < _OFTEN * len(covered) or any(result.verdict.check != "shape" for result in left)
+        )
 
     def _comes_of_lack(self, result: Result) -> bool:
         if id(result) not in self._of_lack:
@@ -358,7 +406,7 @@ class _Search:
         expected = now.run.expected
         if not isinstance(before, Values) or not isinstance(expected, Values):
             return True
-        return any(
+        return before.within.keys() != expected.within.keys() or any(
             not np.array_equal(before.outputs[output], expected.outputs[output], equal_nan=True)
             or not np.array_equal(before.ungraded.get(output, False), expected.ungraded.get(output, False))
             for output in result.got
@@ -387,12 +435,25 @@ def _concerned(name: str, results: Collection[Result]) -> list[Result]:
     """Return the results that a convention may turn."""
     settles = CONVENTIONS[name].settles
     if settles is Settles.RESULTS:
-        return [result for result in results if name in result.case.conventions or _is_refused_under(result, name)]
+        return [result for result in results if name in _sensitive(result) or _is_refused_under(result, name)]
     if settles is Settles.REFUSALS:
-        return [result for result in results if _is_refused_under(result, name)]
+        refused = [result for result in results if result.case.rejects is not None]
+        return [each for each in refused if _is_refused_by_all(each) or _is_refused_under(each, name)]
     if settles is Settles.LIFETIME:
         return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
     return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
+
+
+def _sensitive(result: Result) -> Collection[str]:
+    """Return the conventions to which expected values are sensitive: all, where a layout has other arguments."""
+    run = result.run
+    has_others = run.layout is not None and operation_in(run.operation.name, run.layout).takes != run.operation.takes
+    return run.operation.conventions if has_others and not is_finite(result) else result.case.conventions
+
+
+def _is_refused_by_all(result: Result) -> bool:
+    rejects = result.case.rejects
+    return rejects is not None and rejects.convention is None
 
 
 def _is_refused_under(result: Result, name: str) -> bool:

@@ -134,6 +134,10 @@ def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
 def _grade_values(
     run: Run, expected: Values, got: Mapping[str, NDArray[Any]], inputs_changed: tuple[str, ...], index: int
 ) -> Verdict:
+    for name in run.operation.required(run.case.inputs):
+        if name not in got:
+            lacks = f"returned no {name!r}, which is expected unless {run.operation.outputs_by_name[name].capability}"
+            return Verdict("malformed", output=name, under=expected.under, message=f"{lacks} is declared to be missing")
     names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
     for name in names:
         if got[name].shape != expected.outputs[name].shape:

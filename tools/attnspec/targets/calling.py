@@ -2,7 +2,7 @@
 
 import inspect
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, zip_longest
@@ -150,7 +150,7 @@ def outputs_by_name(
         if len(values) < len(names) and not any(value is None for value in values):
             there = operation.existing_outputs(given)
             names = there if len(values) <= len(there) else names
-        return dict(zip(names, values, strict=False))
+        return _named_in_order(values, names, operation, given)
     if not isinstance(returned, Mapping):
         return {operation.outputs[0]: returned}
     entries = dict(cast("Mapping[str, object]", returned))
@@ -161,6 +161,21 @@ def outputs_by_name(
                 f"{', '.join(operation.outputs)}."
             )
     return entries
+
+
+def _named_in_order(
+    values: Sequence[object], names: Sequence[str], operation: Operation, given: Mapping[str, Typed]
+) -> dict[str, object]:
+    """Name values in the order of the outputs; one without the rank of an optional output is the next that has it."""
+    required, found, left = operation.required(given), dict[str, object](), iter(names)
+    for value in values:
+        rank = getattr(value, "ndim", None)
+        for name in left:
+            axes = operation.axes[name]
+            if name in required or rank is None or not axes or rank == len(axes):
+                found[name] = value
+                break
+    return found if len(found) == len(values) else dict(zip(names, values, strict=False))
 
 
 def read_returned(
@@ -191,7 +206,7 @@ def read_returned(
         output.required and output.name not in arrays for output in operation.gives
     ):
         required = operation.required(given)
-        for name in required:
+        for name in operation.always_required(given):
             if name not in arrays:
                 which = "the output that is expected" if len(required) == 1 else "which is expected"
                 return Malformed(f"{operation.name} returned no {name!r}, {which}.")
