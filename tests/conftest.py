@@ -29,6 +29,13 @@ for _number in filter(None, (getattr(signal, name, None) for name in _HANDLERS))
         signal.signal(_number, _HANDLERS[_number.name])
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Run one worker more than there are cores: at times each waits for a program that hangs, as it is tried with."""
+    number = yield
+    return number if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else number + 1
+
+
 def pytest_collection_modifyitems(items):
     """Begin with the newcomer's walk: it takes longest and mostly waits, so that the others run beside it."""
     items.sort(key=lambda item: "tests/use/walk/" not in item.nodeid)
