@@ -233,8 +233,9 @@ class Evidence:
 
     def _is_nearly(self, name: str, computed: NDArray[Any]) -> NDArray[np.bool_]:
         given = self.given[name]
-        size = np.abs(given).max(axis=-1, keepdims=True, initial=0.0)
-        return (self._distances(name, computed) <= 1) | (np.abs(given - computed) <= _NEARLY * size)
+        with np.errstate(all="ignore"):
+            nearly = np.abs(given - computed) <= _NEARLY * np.abs(given).max(axis=-1, keepdims=True, initial=0.0)
+        return nearly | (self._distances(name, computed) <= 1)
 
     def computed(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
         """Return a mistake's outputs under the declared conventions, in float64; None if not computable."""

@@ -33,8 +33,8 @@ class Within(NamedTuple):
 class Expected(NamedTuple):
     """Expected outputs under declared conventions, by output name, and elements that these leave open.
 
-    `under` names the declarations that changed something, such as ``convention=choice``. `within` has elements of outputs
-    that need only lie between two ends, which broadcast.
+    `under` names the declarations that changed something, such as ``convention=choice``. `within` has elements of
+    outputs that need only lie between two ends, which broadcast.
     """
 
     outputs: Arrays

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Values(NamedTuple):
     """Expected outputs by name; of a `thinned` one, whose whole shape that gives, the sample alone (N,).
 
-    `sample` has the flat indices of the expected elements where not all are. The declared alternatives `under` which they
-    hold, such as ``fully_masked_row=nan``, leave `ungraded` elements open, and elements `within` bounds need but lie there.
+    `sample` has the flat indices of the expected elements where not all are. The declared alternatives `under` which
+    they hold, such as ``fully_masked_row=nan``, leave `ungraded` elements open; others lie `within` two ends.
     """
 
     outputs: Mapping[str, NDArray[Any]]

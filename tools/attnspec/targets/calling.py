@@ -168,7 +168,7 @@ def _named_in_order(
 ) -> dict[str, object]:
     """Name values in the order of the outputs; one without the rank of an optional output is the next that has it."""
     required, found, left = operation.required(given), dict[str, object](), iter(names)
-    for value in values:
+    for value in values if all(value is not None for value in values) else ():
         rank = getattr(value, "ndim", None)
         for name in left:
             axes = operation.axes[name]
