@@ -125,6 +125,19 @@ class Operation:
         return (*self.inputs, *(name for name, default in self.attributes.items() if default is REQUIRED))
 
     @cached_property
+    def defaults(self) -> Mapping[str, object]:
+        """The attributes that a case may leave out, each with its value there."""
+        return {name: default for name, default in self.attributes.items() if default is not REQUIRED}
+
+    def beside_defaults(self, arguments: Mapping[str, Any], taken: Container[str]) -> dict[str, Any]:
+        """Return arguments without attributes that are not `taken` and have the very value that they have left out."""
+        return {
+            name: value
+            for name, value in arguments.items()
+            if name in taken or name not in self.defaults or value != self.defaults[name]
+        }
+
+    @cached_property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs, in the order in which an adapter may return them."""
         return tuple(output.name for output in self.gives)

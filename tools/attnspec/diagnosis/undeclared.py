@@ -16,6 +16,7 @@ from attnspec.contract.declarations import Choices, conventions_settling, resolv
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
 from attnspec.contract.layout import operation_in
+from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant, with_other_values
 from attnspec.diagnosis.choosing import finite_results, is_finite, spread_results
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
@@ -33,7 +34,7 @@ _MOST_OF_A_DTYPE = 400
 _BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
 """Checks that fail whatever the values are."""
 
-_GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
+_GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS, Settles.ATTRIBUTE)
 
 _OFTEN = 0.25
 """Share of the cases needing a capability that must fail before it counts as lacking."""
@@ -59,7 +60,7 @@ _OF_OUTPUTS = frozenset(output.capability for operation in OPERATIONS.values() f
 """Capabilities to return an output: its absence shows in every result."""
 
 _TRIED = (*_GRADED_ANEW, Settles.LIFETIME)
-_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME)
+_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME, Settles.ATTRIBUTE)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _choices(result: Result) -> list[tuple[str, str]]:
         for name in result.run.operation.conventions
         if name in declared and CONVENTIONS[name].settles in _GRADED_ANEW
         for choice in CONVENTIONS[name].choices
-        if choice != declared[name]
+        if choice != declared[name] and may_be_meant(name, choice, result)
     ]
 
 
@@ -175,8 +176,11 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
         answer = Raised(result.verdict.message)
     else:
         return result
-    run = prepare(result.case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
-    run = as_requested(run, result.run.layout, result.run.operation)
+    case = with_other_values(result, conventions)
+    if case is None:
+        return result
+    prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
+    run = as_requested(prepared, result.run.layout, result.run.operation)._replace(at_default=result.run.at_default)
     return result._replace(run=run, verdict=grade(run, answer))
 
 
@@ -354,7 +358,7 @@ class _Search:
             for name, convention in CONVENTIONS.items()
             if convention.settles in _TRIED and name not in taken
             for choice in convention.choices
-            if (offer := self._convention_offer(name, choice, _concerned(name, wrong))) is not None
+            if (offer := self._convention_offer(name, choice, self._concerned(name, wrong))) is not None
         ]
 
     def _convention_offer(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
@@ -362,6 +366,8 @@ class _Search:
         if CONVENTIONS[name].settles is Settles.LIFETIME:
             departs = choice != CONVENTIONS[name].choices[0]
             return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
+
+        wrong = [result for result in wrong if may_be_meant(name, choice, result)]
 
         def anew(result: Result) -> Result:
             return graded_anew(result, {**self._declared(result), name: choice})
@@ -381,13 +387,22 @@ class _Search:
             for result, now in ((result, anew(result)) for result in looked_at)
             if is_explained(result, now) and self._expects_something_else(name, result, now)
         ]
-        passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
+        passing = [result for result in self._concerned(name, self.right) if result.run.conventions.get(name) != choice]
         broken = [result for result in spread_results(passing, _MOST_GRADED) if anew(result).is_wrong]
         for words, holds in self._qualified(others):
             for_these = frozenset(id(result) for result in turned if holds(result))
             if for_these and not any(map(holds, broken)):
                 return _Offer(f"{name}{words}", choice, for_these)
         return None
+
+    def _concerned(self, name: str, results: Sequence[Result]) -> list[Result]:
+        """Return the results that a convention may turn: under another value of an attribute, any that has that."""
+        found = _concerned(name, results)
+        if CONVENTIONS[name].settles is not Settles.RESULTS or not any(map(_settles_attribute, self.taken)):
+            return found
+        known = {*map(id, found)}
+        others = [result for result in results if any(is_value_of(each, result) for each in self._declared(result))]
+        return [*found, *(result for result in others if id(result) not in known)]
 
     def _mostly_wrong(self, name: str) -> bool:
         """Return whether most results of numbers are wrong: only then are they computed roughly themselves."""
@@ -399,7 +414,7 @@ class _Search:
 
     def _expects_something_else(self, name: str, result: Result, now: Result) -> bool:
         """Return whether other outputs are expected now than under the declarations taken, without the convention."""
-        if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
+        if CONVENTIONS[name].settles not in (Settles.RESULTS, Settles.ATTRIBUTE) or result.got is None:
             return True
         taken = self._declared(result)
         before = (graded_anew(result, taken) if taken else result).run.expected
@@ -431,11 +446,17 @@ class _Search:
             yield f"@{word}", self._needing(word)
 
 
+def _settles_attribute(offer: _Offer) -> bool:
+    return offer.choice is not None and CONVENTIONS[offer.word.partition("@")[0]].settles is Settles.ATTRIBUTE
+
+
 def _concerned(name: str, results: Collection[Result]) -> list[Result]:
     """Return the results that a convention may turn."""
     settles = CONVENTIONS[name].settles
     if settles is Settles.RESULTS:
         return [result for result in results if name in _sensitive(result) or _is_refused_under(result, name)]
+    if settles is Settles.ATTRIBUTE:
+        return [result for result in results if is_value_of(name, result)]
     if settles is Settles.REFUSALS:
         refused = [result for result in results if result.case.rejects is not None]
         return [each for each in refused if _is_refused_by_all(each) or _is_refused_under(each, name)]

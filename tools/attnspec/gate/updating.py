@@ -32,7 +32,7 @@ from attnspec.gate.baseline import (
     name_of,
     result_message,
 )
-from attnspec.gate.group import Group, criterion_in
+from attnspec.gate.group import Group, criterion_in, stated_arguments
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted, not_run_sentence
 
@@ -270,7 +270,7 @@ def _other_criteria(results: Sequence[Result], answered: Sequence[Result]) -> Ca
 def _stated(result: Result) -> list[str]:
     """Return the arguments of a case that it need not state."""
     required = OPERATIONS[result.case.operation].required_arguments
-    return [name for name in (*result.case.inputs, *result.case.attributes) if name not in required]
+    return [name for name in stated_arguments(result.case) if name not in required]
 
 
 def _globs(case_id: str) -> list[str]:

@@ -184,6 +184,7 @@ def read_started(message: Message, adapter: str) -> Started:
         "dtypes",
         "dtypes_of",
         "demands",
+        "arguments",
         "conventions",
         "without",
         "layout",
@@ -208,6 +209,9 @@ def read_started(message: Message, adapter: str) -> Started:
         without=_strings(message.get("without", []), "without"),
         dtypes_of=_by_operation(message.get("dtypes_of", {}), "dtypes_of", lambda _: FLOAT_DTYPES),
         demands=_by_operation(message.get("demands", {}), "demands", lambda name: tuple(OPERATIONS[name].derived)),
+        arguments=_by_operation(
+            message.get("arguments", {}), "arguments", lambda name: tuple(OPERATIONS[name].arguments)
+        ),
         layout=None if "layout" not in message else _layout(message["layout"]),
     )
     read = message.get("input_dtypes", [])
@@ -371,6 +375,11 @@ def started_message(declaration: Declaration, encoding: Encoding) -> Message:
             else {}
         ),
         **({"demands": {name: [*each] for name, each in declaration.demands.items()}} if declaration.demands else {}),
+        **(
+            {"arguments": {name: [*each] for name, each in declaration.arguments.items() if each}}
+            if declaration.arguments
+            else {}
+        ),
         **({} if declaration.layout is None else {"layout": declaration.layout}),
         "encoding": encoding,
         "input_dtypes": list(QUANTIZED_DTYPES),

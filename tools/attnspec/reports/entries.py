@@ -20,7 +20,8 @@ _LONGEST_WORD = 200
 
 def implementation_name(document: Mapping[str, Any]) -> str:
     """Return name and version of the implementation, harmless."""
-    return wording.shown_name(document["implementation"]["name"], document["implementation"]["version"])
+    implementation = document["implementation"]
+    return wording.shown_name(implementation["name"], implementation["version"], implementation["conventions"])
 
 
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:

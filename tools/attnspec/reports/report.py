@@ -229,7 +229,7 @@ class Report:
         """Return the verdict in three lines: implementation, suite and environment; arrays are never printed."""
         from attnspec.reports import wording
 
-        name = wording.shown_name(self.declaration.name, self.declaration.version)
+        name = wording.shown_name(self.declaration.name, self.declaration.version, self.conventions)
         made_by = wording.made_by(self.suite_version, self.suite_digest, self.cases, self.environment)
         operations = ", ".join(self.declaration.operations) or "no operation"
         return "\n".join(
@@ -251,7 +251,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
     declaration, invocation = report.declaration, report.invocation
     summaries = {"profiles": report.by_profile, "families": report.by_family}
     without = {"without": [*declaration.without]} if declaration.without else {}
-    requested_in = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
+    requested_in: dict[str, Any] = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
+    if declaration.not_arranged:
+        requested_in["not_arranged"] = [*declaration.not_arranged]
     gated = report.gated
     known: Mapping[Key, str] = {} if gated is None else gated.known
     optional: dict[str, Any] = {"not_run": report.not_run, "ended_early": report.ended_early, "probes": report.probes}

@@ -15,7 +15,7 @@ from attnspec.base.errors import FixtureError
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import Case, Inputs, Suite, run_attributes
 from attnspec.cases.stored_tolerances import Grade, StoredTolerances
-from attnspec.contract import OPERATIONS, declarations
+from attnspec.contract import CONVENTIONS, OPERATIONS, declarations
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
@@ -117,8 +117,15 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
             runs[dtype] = ungraded_run(case, dtype, reason)
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
-    operation = OPERATIONS[case.operation].lacking(declaration.without)
-    return [as_requested(runs[dtype], declaration.requested_in, operation) for dtype in dtypes]
+    operation, at_default = OPERATIONS[case.operation].lacking(declaration.without), _at_default(case, declaration)
+    requested = (as_requested(runs[dtype], declaration.requested_in, operation) for dtype in dtypes)
+    return [
+        run._replace(
+            attributes={name: value for name, value in run.attributes.items() if name not in at_default},
+            at_default=at_default,
+        )
+        for run in requested
+    ]
 
 
 def as_requested(run: Run, layout: str | None, operation: Operation) -> Run:
@@ -137,6 +144,16 @@ def as_requested(run: Run, layout: str | None, operation: Operation) -> Run:
     return run._replace(expected=expected)
 
 
+def _at_default(case: Case, declaration: Declaration) -> frozenset[str]:
+    """Return the attributes that are not taken and have their default in a case: it is put to all, without them."""
+    defaults = OPERATIONS[case.operation].defaults
+    return frozenset(
+        name
+        for name, default in defaults.items()
+        if case.attributes.get(name, default) == default and declaration.lacks_argument(case.operation, name)
+    )
+
+
 def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choices) -> str | None:
     if case.operation not in declaration.operations:
         return f"{case.operation} is not offered"
@@ -148,6 +165,8 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choi
         return f"it is declared to be without {lacked}"
     for name, only in choices.departing[Settles.ATTRIBUTE].items():
         stated = case.attributes.get(name)
+        if stated is None and not CONVENTIONS[name].stated_where_it_matters:
+            stated = OPERATIONS[case.operation].defaults.get(name)
         if stated is not None and stated != only:
             return f"{name}={stated} is not offered; it has {only} alone"
     return None

@@ -71,7 +71,8 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def _not_seen(document: Mapping[str, Any]) -> list[str]:
     """Return the sentences on a run in a layout, one that ended early, or one of which numbers alone were seen."""
-    layout = wording.layout_sentence(document["implementation"].get("asked_in"))
+    implementation = document["implementation"]
+    layout = wording.layout_sentence(implementation.get("asked_in"), implementation.get("not_arranged", ()))
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
     unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
     return [line for said in filter(None, (layout, sentence, unseen)) for line in (said, "")]
