@@ -1,6 +1,6 @@
 """Readings: attention that takes an argument for one of another kind, and is right where it gets that kind.
 
-They are no mistakes of the catalogue: whoever reads so does not offer the argument, and would be told to declare it.
+They are no mistakes of the catalogue: whoever reads so does not offer the argument, and declares it.
 """
 
 from dataclasses import replace

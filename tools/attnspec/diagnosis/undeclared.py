@@ -5,24 +5,21 @@ the author knows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
-from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.contract.implementation import Outputs, Raised
-from attnspec.contract.layout import operation_in
-from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant, with_other_values
-from attnspec.diagnosis.choosing import finite_results, is_finite, spread_results
+from attnspec.contract.declarations import conventions_settling, resolve_conventions
+from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant
+from attnspec.diagnosis.choosing import finite_results, spread_results
+from attnspec.diagnosis.grading_anew import concerned_by, graded_anew, graded_without
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
-from attnspec.grading import OUTPUTS_UNCHANGED, Values, grade
+from attnspec.grading import Values
 from attnspec.runner import Result
-from attnspec.runner.planning import as_requested, prepare
 
 _NEARLY_ALL = 0.8
 """Share of failures that a convention must account for to be reported: something else may be wrong beside it."""
@@ -30,9 +27,6 @@ _NEARLY_ALL = 0.8
 _GRADED_FIRST = 3
 _MOST_OF_A_DTYPE = 400
 """Failures of a dtype that are graded anew; more would take longer than the run."""
-
-_BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
-"""Checks that fail whatever the values are."""
 
 _GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS, Settles.ATTRIBUTE)
 
@@ -44,6 +38,9 @@ _SOMETIMES = 0.05
 
 _CLEARLY_LESS = 0.5
 """Failure rate of other cases, at most, as a share of the rate among those that need a capability."""
+
+_OTHERWISE = 0.1
+"""Share of failures needing a capability that may have come otherwise than of its absence: two things at once."""
 
 _SPARED = 5
 """Cases without need of a capability that must pass: where all cases need it, nothing points at it."""
@@ -166,32 +163,6 @@ def _turned(
     return GradedAnew(said, passes, still)
 
 
-def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
-    """Return a result graded under `conventions`, over the declared ones; unchanged where no answer was kept."""
-    if result.verdict.check in _BESIDE_VALUES:
-        return result
-    if result.got is not None:
-        answer = Outputs(result.got)
-    elif result.status == "error":
-        answer = Raised(result.verdict.message)
-    else:
-        return result
-    case = with_other_values(result, conventions)
-    if case is None:
-        return result
-    prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
-    run = as_requested(prepared, result.run.layout, result.run.operation)._replace(at_default=result.run.at_default)
-    return result._replace(run=run, verdict=grade(run, answer))
-
-
-def _graded_without(result: Result, word: str) -> Result:
-    """Return a result graded without an output that is a capability of its own; unchanged where that is not missing."""
-    if result.status != "malformed" or result.got is None:
-        return result
-    run = result.run._replace(operation=result.run.operation.lacking((word,)))
-    return result._replace(run=run, verdict=grade(run, Outputs(result.got)))
-
-
 @dataclass(frozen=True)
 class Declarations:
     """Capabilities lacking (`without`) and conventions, some for one dtype or capability, that could be declared.
@@ -267,7 +238,7 @@ class _Search:
         covered = frozenset[int]().union(*standing)
         # Of the precision inside, nobody says which cases it concerns.
         of_some = [name for name, convention in CONVENTIONS.items() if convention.settles in _OF_SOME_CASES]
-        concerned = {id(result) for name in of_some for result in _concerned(name, self.wrong)}
+        concerned = {id(result) for name in of_some for result in concerned_by(name, self.wrong)}
         left = [result for result in self.wrong if id(result) not in covered | concerned]
         return len(self.wrong) - (0 if self._convention_offers(left[:_TRIED_FIRST]) else len(left))
 
@@ -301,7 +272,7 @@ class _Search:
         name, *where = offer.word.split("@")
         if offer.choice is None or CONVENTIONS[name].settles is Settles.LIFETIME:
             return offer
-        others = [result for result in _concerned(name, self.wrong) if id(result) not in offer.covers]
+        others = [result for result in concerned_by(name, self.wrong) if id(result) not in offer.covers]
         if len(others) + len(offer.covers) <= _MOST_GRADED:
             return offer
         found = {
@@ -317,7 +288,7 @@ class _Search:
 
     def _is_covered(self, word: str, result: Result) -> bool:
         """Return whether a failure would not be one without a capability: its case, or what it misses, needs that."""
-        return self._needing(word)(result) or not _graded_without(result, word).is_wrong
+        return self._needing(word)(result) or not graded_without(result, word).is_wrong
 
     def _stands_out(self, offer: _Offer) -> bool:
         """Return whether cases needing a capability fail often, and clearly more often than the others left."""
@@ -341,7 +312,7 @@ class _Search:
         covered = [result for result in self.wrong if id(result) in offer.covers]
         left = [result for result in covered if not self._comes_of_lack(result)]
         raised = sum(result.status == "error" for result in covered)
-        return bool(left) and (
+        return len(left) > _OTHERWISE * len(covered) and (
             raised < _OFTEN * len(covered) or any(result.verdict.check != "shape" for result in left)
         )
 
@@ -397,7 +368,7 @@ class _Search:
 
     def _concerned(self, name: str, results: Sequence[Result]) -> list[Result]:
         """Return the results that a convention may turn: under another value of an attribute, any that has that."""
-        found = _concerned(name, results)
+        found = concerned_by(name, results)
         if CONVENTIONS[name].settles is not Settles.RESULTS or not any(map(_settles_attribute, self.taken)):
             return found
         known = {*map(id, found)}
@@ -407,7 +378,7 @@ class _Search:
     def _mostly_wrong(self, name: str) -> bool:
         """Return whether most results of numbers are wrong: only then are they computed roughly themselves."""
         wrong, right = (
-            sum(result.got is not None for result in finite_results(_concerned(name, results)))
+            sum(result.got is not None for result in finite_results(concerned_by(name, results)))
             for results in (self.wrong, self.right)
         )
         return wrong >= right
@@ -448,35 +419,3 @@ class _Search:
 
 def _settles_attribute(offer: _Offer) -> bool:
     return offer.choice is not None and CONVENTIONS[offer.word.partition("@")[0]].settles is Settles.ATTRIBUTE
-
-
-def _concerned(name: str, results: Collection[Result]) -> list[Result]:
-    """Return the results that a convention may turn."""
-    settles = CONVENTIONS[name].settles
-    if settles is Settles.RESULTS:
-        return [result for result in results if name in _sensitive(result) or _is_refused_under(result, name)]
-    if settles is Settles.ATTRIBUTE:
-        return [result for result in results if is_value_of(name, result)]
-    if settles is Settles.REFUSALS:
-        refused = [result for result in results if result.case.rejects is not None]
-        return [each for each in refused if _is_refused_by_all(each) or _is_refused_under(each, name)]
-    if settles is Settles.LIFETIME:
-        return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
-    return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
-
-
-def _sensitive(result: Result) -> Collection[str]:
-    """Return the conventions to which expected values are sensitive: all, where a layout has other arguments."""
-    run = result.run
-    has_others = run.layout is not None and operation_in(run.operation.name, run.layout).takes != run.operation.takes
-    return run.operation.conventions if has_others and not is_finite(result) else result.case.conventions
-
-
-def _is_refused_by_all(result: Result) -> bool:
-    rejects = result.case.rejects
-    return rejects is not None and rejects.convention is None
-
-
-def _is_refused_under(result: Result, name: str) -> bool:
-    rejects = result.case.rejects
-    return rejects is not None and rejects.convention is not None and rejects.convention[0] == name

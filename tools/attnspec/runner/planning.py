@@ -117,14 +117,16 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
             runs[dtype] = ungraded_run(case, dtype, reason)
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
-    operation, at_default = OPERATIONS[case.operation].lacking(declaration.without), _at_default(case, declaration)
-    requested = (as_requested(runs[dtype], declaration.requested_in, operation) for dtype in dtypes)
+    if declaration.requested_in is not None or declaration.without:
+        operation = OPERATIONS[case.operation].lacking(declaration.without)
+        runs = {dtype: as_requested(run, declaration.requested_in, operation) for dtype, run in runs.items()}
+    at_default = _at_default(case, declaration)
     return [
-        run._replace(
-            attributes={name: value for name, value in run.attributes.items() if name not in at_default},
+        runs[dtype]._replace(
+            attributes={name: value for name, value in runs[dtype].attributes.items() if name not in at_default},
             at_default=at_default,
         )
-        for run in requested
+        for dtype in dtypes
     ]
 
 

@@ -56,10 +56,6 @@ class Signature:
             return None
         return next(name for name in arguments if name not in self.names)
 
-    def misses(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return the first argument that the callable demands, that nothing stands for and that is not given."""
-        return next((name for name in self.demands if name not in arguments), None) if self.demands else None
-
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""
         if self._is_the_contracts:
@@ -150,7 +146,9 @@ def outputs_by_name(
         if len(values) < len(names) and not any(value is None for value in values):
             there = operation.existing_outputs(given)
             names = there if len(values) <= len(there) else names
-        return _named_in_order(values, names, operation, given)
+        if len(values) < len(names):
+            return _named_in_order(values, names, operation, given)
+        return dict(zip(names, values, strict=False))
     if not isinstance(returned, Mapping):
         return {operation.outputs[0]: returned}
     entries = dict(cast("Mapping[str, object]", returned))
