@@ -149,7 +149,7 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on reports of another suite, on those that grade answers in files, and on a closed gate."""
+    """Return sentences on other suites, on answers in files, on what nothing graded, and on a closed gate."""
     strangers, numbers_alone, closing = list[str](), list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
         shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
@@ -161,6 +161,9 @@ def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: 
             )
         if document["invocation"].get("export"):
             numbers_alone.append(f"{shown}: {wording.NUMBERS_ALONE}")
+        taken = wording.ungraded_arguments(document.get("arguments", ()))
+        if taken is not None:
+            closing.append(f"{shown}: {harmless(taken)}")
         closing += [f"{shown}: {line}" for line in findings_apart(document)[:_MOST_FINDINGS]]
     return strangers + numbers_alone + closing
 
