@@ -242,8 +242,7 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
         raise ValueError("query, key and value do not belong together: their batch entries, heads or tokens differ")
     if not shared or heads % shared:
         raise ValueError(f"{heads} query heads are no multiple of {shared} key heads")
-    past = shapes["past_key"][2] if len(shapes.get("past_key", ())) == _RANK else 0
-    return {
+    extents = {
         "batch": batch,
         "shared": shared,
         "group": heads // shared,
@@ -251,8 +250,10 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
         "keys": keys,
         "width": width,
         "value_width": value_width,
-        "past": past,
     }
+    if operation != "scaled_dot_product_attention":
+        return extents
+    return extents | {"past": shapes["past_key"][2] if len(shapes.get("past_key", ())) == _RANK else 0}
 
 
 def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
