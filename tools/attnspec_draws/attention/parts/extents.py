@@ -119,10 +119,18 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
     lengths |= stated
     _leave_out(limits, lengths)
     extents = _within(Extents(**{**lengths, **stated}), limits, elements)
+    if not limits.allow("cross_attention"):
+        extents = _of_one_sequence(extents)
     # Of what is larger, rows are sampled where that is requested.
     if not limits.rows:
         limits.check_size(extents.largest)
     return extents
+
+
+def _of_one_sequence(extents: Extents) -> Extents:
+    """Return lengths for one array of tokens, also where others are stated: the lesser of two."""
+    tokens, width = min(extents.queries, extents.keys), min(extents.width, extents.value_width)
+    return replace(extents, group=1, past=0, queries=tokens, keys=tokens, width=width, value_width=width)
 
 
 def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
