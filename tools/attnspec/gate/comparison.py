@@ -17,6 +17,7 @@ from attnspec.contract.dtypes import ANY
 from attnspec.gate.baseline import Baseline, Key, count_graded, key_of, name_of, result_message
 from attnspec.gate.finding import Finding, Weight, failure, result_ending
 from attnspec.grading import RIGHT
+from attnspec.reports.entries import is_of_run
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class Comparison:
         yield from self._new_cases()
 
     def _is_known(self, result: Result) -> bool:
-        """Return whether the baseline has seen this case, as it is now."""
-        return self.baseline.cases.get(result.case.id) == result.case.revision
+        """Return whether the baseline has seen this case, as it is now; what is of the whole run is always known."""
+        return result.is_of_run or self.baseline.cases.get(result.case.id) == result.case.revision
 
     def _was_unsupported(self, result: Result) -> bool:
         """Return whether the baseline has seen a result, as unsupported."""
@@ -177,6 +178,12 @@ class Comparison:
         """Find the entries that no run of the present suite can meet."""
         dtypes = {result.case.id: result.case.runs for result in self.report.results}
         for entry in self.baseline.entries:
+            if is_of_run(entry.case):
+                if entry.key not in self._right_of_run:
+                    continue
+                sentence = f"is listed as {entry.status} and is no more than roundings explain now: remove it"
+                yield Finding("passes now", self.better, *entry.key, sentence)
+                continue
             if entry.case not in self.suite_ids:
                 reason = self.retired.get(entry.case)
                 sentence = f"is listed, but there is no such case{f' (retired: {reason})' if reason else ''}: remove it"
@@ -185,6 +192,11 @@ class Comparison:
             else:
                 continue
             yield Finding("vanished", "fails", *entry.key, sentence)
+
+    @property
+    def _right_of_run(self) -> set[Key]:
+        """The systematic errors that were measured, and are none."""
+        return {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
 
     def _capabilities(self) -> Generator[Finding]:
         """Compare the operations and dtypes that are offered."""

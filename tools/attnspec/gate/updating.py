@@ -69,7 +69,8 @@ def updated_baseline(old: Baseline | None, report: Report, *, suite_ids: Contain
         for result in results
         if result.status not in RIGHT and result.status != "unsupported"
     ]
-    return baseline_of(report, entries, _groups(results, old))
+    of_cases = [result for result in results if not result.is_of_run]
+    return baseline_of(report, entries, _groups(of_cases, old))
 
 
 def _reason(result: Result, old: Baseline | None) -> str:

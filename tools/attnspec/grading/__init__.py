@@ -7,11 +7,13 @@ from attnspec.grading.verdicts import (
     OUTPUTS_UNCHANGED,
     RIGHT,
     STATUSES,
+    SYSTEMATIC,
     WRONG,
     Status,
     Verdict,
     grade,
     with_overwritten,
+    with_pull,
 )
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "OUTPUTS_UNCHANGED",
     "RIGHT",
     "STATUSES",
+    "SYSTEMATIC",
     "WRONG",
     "Compared",
     "Expectation",
@@ -37,4 +40,5 @@ __all__ = [
     "in_interval",
     "left_open",
     "with_overwritten",
+    "with_pull",
 ]

@@ -99,7 +99,7 @@ def run_once(
 
     It must offer the operation of the runs in their dtypes. `judge` is `grade`, or a function with the same verdicts.
     """
-    session = Session(suite, implementation, Resolved(implementation.declaration.conventions), judge=judge)
+    session = Session(suite, implementation, Resolved(implementation.declaration.conventions), judge=judge, pulls=False)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for run in runs:

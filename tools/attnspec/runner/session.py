@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from attnspec.cases import Suite
 from attnspec.contract.convention import Settles
 from attnspec.contract.implementation import Answer, Implementation, Outputs
-from attnspec.grading import NotGraded, Run, Status, Verdict, grade
+from attnspec.grading import NotGraded, Run, Status, Verdict, grade, with_pull
 from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
@@ -78,7 +78,7 @@ class Session:
     """An implementation that is called for the runs of a suite, and the last result of each (case, dtype), in order.
 
     `statuses` are of runs that were made for others and have no result of their own; `found_late` has sentences on what
-    came after the answer to a run.
+    came after the answer to a run. Where it `pulls`, first answers that pass are kept with what their errors say.
     """
 
     suite: Suite
@@ -89,6 +89,7 @@ class Session:
     results: dict[Key, Result] = field(default_factory=dict["Key", Result])
     statuses: dict[Key, Status] = field(default_factory=dict["Key", "Status"])
     found_late: dict[Key, str] = field(default_factory=dict["Key", str])
+    pulls: bool = True
 
     def call(
         self,
@@ -128,7 +129,10 @@ class Session:
         answer, seconds = self.call(run, "first" if on_behalf_of is None else "counterpart", on_behalf_of)
         # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
         got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
-        return Result(run, self.judge(run, answer), seconds, got)
+        verdict = self.judge(run, answer)
+        if self.pulls and on_behalf_of is None:
+            verdict = with_pull(verdict, run, answer)
+        return Result(run, verdict, seconds, got)
 
     def keep(self, result: Result) -> None:
         """Keep a result instead of an earlier one of its run, and pass it on to the follower.

@@ -65,7 +65,7 @@ def _counts(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
-    implementation = document["implementation"]
+    implementation, measured = document["implementation"], document.get("systematic", ())
     known = {
         "attnspec.version": document["suite"]["version"],
         "attnspec.digest": document["suite"]["digest"],
@@ -74,6 +74,9 @@ def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
         "implementation.adapter": implementation["adapter"],
         **{f"convention.{name}": choice for name, choice in implementation["conventions"].items()},
         **document["environment"],
+        **{
+            f"systematic.{each['operation']}.{each['dtype']}.{each['direction']}": each["sentence"] for each in measured
+        },
     }
     properties = Xml.SubElement(suite, "properties")
     for name, value in known.items():

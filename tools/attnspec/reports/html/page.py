@@ -134,7 +134,7 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on reports of another suite, and on those that grade answers in files."""
+    """Return sentences on reports of another suite, on those that grade answers in files, and on systematic errors."""
     strangers, numbers_alone = list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
         shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
@@ -146,7 +146,12 @@ def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: 
             )
         if document["invocation"].get("export"):
             numbers_alone.append(f"{shown}: {wording.NUMBERS_ALONE}")
-    return strangers + numbers_alone
+    systematic = [
+        f"{harmless(name, _LONGEST_NAME)}: {wording.systematic_in_short(document['systematic'])}"
+        for document, name in zip(documents, names, strict=True)
+        if document.get("systematic")
+    ]
+    return strangers + numbers_alone + systematic
 
 
 def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
