@@ -13,7 +13,6 @@ from attnspec.grading.verdicts import (
     Verdict,
     grade,
     with_overwritten,
-    with_pull,
 )
 
 __all__ = [
@@ -40,5 +39,4 @@ __all__ = [
     "in_interval",
     "left_open",
     "with_overwritten",
-    "with_pull",
 ]

@@ -22,7 +22,7 @@ from attnspec.contract.implementation import (
 )
 from attnspec.grading.elements import Compared, Worst, compare, sampled_outputs
 from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Run, Values
-from attnspec.grading.pull import Pull, pull_of
+from attnspec.grading.pull import Pull
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
 STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")
@@ -48,8 +48,8 @@ _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or n
 class Verdict(NamedTuple):
     """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
-    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects, and systematic, which
-    is one of the whole run. Of several outputs,
+    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole it
+    is systematic. Of several outputs,
     the first wrong step in the order of computing is named with the right ones before it. `worst` is of the output that
     failed, or of all; `median` is of error / tolerance over the graded elements of the first output. `ungraded`
     elements have a tolerance that says nothing, or are expected of nobody. `under` names declared alternatives.
@@ -99,14 +99,6 @@ def grade(run: Run, answer: Answer) -> Verdict:
             assert isinstance(expected, Values)
             verdict = _grade_outputs(run, expected, answer)
     return with_overwritten(verdict, answer) if answer.overwritten and verdict.status in RIGHT else verdict
-
-
-def with_pull(verdict: Verdict, run: Run, answer: Answer) -> Verdict:
-    """Return the verdict on a first answer with its pull, where it passed."""
-    if verdict.status != "pass" or not isinstance(answer, Outputs):
-        return verdict
-    pull = pull_of(run, answer.values)
-    return verdict if pull is None else verdict._replace(pull=pull)
 
 
 def with_overwritten(verdict: Verdict, answer: Outputs) -> Verdict:

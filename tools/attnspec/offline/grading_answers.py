@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.grading import Run, grade, with_pull
+from attnspec.grading import Run, grade
 from attnspec.offline.exporting import why_not_exported
 from attnspec.offline.manifest import Manifest, file_stem
 from attnspec.offline.tensor_files import READERS, TensorFileError
 from attnspec.runner import Key, Resolved, Result, offered_part, planned_runs
+from attnspec.runner.systematic import with_pulls
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
 
 
@@ -83,6 +84,5 @@ def graded_answers(suite: Suite, manifest: Manifest, declaration: Declaration, f
             reason = why_not_exported(run)
             answer = read_answer_file(folder, run) if reason is None else Declined(f"not exported: {reason}")
             got = answer.values if isinstance(answer, Outputs) else None
-            verdict = with_pull(grade(run, answer), run, answer)
-            results.append(Result(run, verdict, 0.0, got, numbers_alone=True))
-    return tuple(results)
+            results.append(Result(run, grade(run, answer), 0.0, got, numbers_alone=True))
+    return with_pulls(results)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from attnspec.cases import Suite
 from attnspec.contract.convention import Settles
 from attnspec.contract.implementation import Answer, Implementation, Outputs
-from attnspec.grading import NotGraded, Run, Status, Verdict, grade, with_pull
+from attnspec.grading import NotGraded, Run, Status, Verdict, grade
+from attnspec.grading.pull import Pull
 from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
+from attnspec.runner.systematic import with_pulls
 
 Occasion = Literal["first", "again", "changed", "counterpart"]
 """Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
@@ -41,6 +43,10 @@ class Follower(Protocol):
 
     def keep_result(self, result: Result) -> None:
         """Take note of a result; a later one of the same (case, dtype) replaces it."""
+        ...
+
+    def keep_pulls(self, pulls: Mapping[Key, Pull]) -> None:
+        """Take note of what the errors of passing results say together, once all are there."""
         ...
 
 
@@ -72,13 +78,18 @@ class Kept:
         for other in self._others:
             other.keep_result(result)
 
+    def keep_pulls(self, pulls: Mapping[Key, Pull]) -> None:
+        """Pass them on: the results that are kept are of a run that does not reach its end."""
+        for other in self._others:
+            other.keep_pulls(pulls)
+
 
 @dataclass
 class Session:
     """An implementation that is called for the runs of a suite, and the last result of each (case, dtype), in order.
 
     `statuses` are of runs that were made for others and have no result of their own; `found_late` has sentences on what
-    came after the answer to a run. Where it `pulls`, first answers that pass are kept with what their errors say.
+    came after the answer to a run.
     """
 
     suite: Suite
@@ -89,7 +100,6 @@ class Session:
     results: dict[Key, Result] = field(default_factory=dict["Key", Result])
     statuses: dict[Key, Status] = field(default_factory=dict["Key", "Status"])
     found_late: dict[Key, str] = field(default_factory=dict["Key", str])
-    pulls: bool = True
 
     def call(
         self,
@@ -129,10 +139,7 @@ class Session:
         answer, seconds = self.call(run, "first" if on_behalf_of is None else "counterpart", on_behalf_of)
         # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
         got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
-        verdict = self.judge(run, answer)
-        if self.pulls and on_behalf_of is None:
-            verdict = with_pull(verdict, run, answer)
-        return Result(run, verdict, seconds, got)
+        return Result(run, self.judge(run, answer), seconds, got)
 
     def keep(self, result: Result) -> None:
         """Keep a result instead of an earlier one of its run, and pass it on to the follower.
@@ -146,3 +153,11 @@ class Session:
         self.results[key] = result
         if self.follower is not None:
             self.follower.keep_result(result)
+
+    def keep_pulls(self) -> None:
+        """Keep with each result that passed what its errors say, which is summed for all of them together."""
+        self.results = dict(zip(self.results, with_pulls([*self.results.values()]), strict=True))
+        pulls = ((key, result.verdict.pull) for key, result in self.results.items())
+        found = {key: pull for key, pull in pulls if pull is not None}
+        if self.follower is not None:
+            self.follower.keep_pulls(found)

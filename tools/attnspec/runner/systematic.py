@@ -22,7 +22,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import HALF_PRECISION, rounded_to
 from attnspec.families.lookup import family_of
 from attnspec.grading import SYSTEMATIC, NotGraded, Run, Verdict
-from attnspec.grading.pull import Pull
+from attnspec.grading.pull import Pull, pulls_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
 
@@ -111,6 +111,21 @@ class SystematicError:
         """What was measured, in a sentence without an end."""
         rounded = f", as where it is rounded to {self.dtype}" if self.explained else ""
         return f"{self.subject} {self.factor} of what is expected ({self.dtype}, {self.cases} cases){rounded}"
+
+
+def with_pulls(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Return results, each that passed with what its errors say; they are summed for all of them together."""
+    answered = [
+        (position, (result.run, result.got))
+        for position, result in enumerate(results)
+        if result.status == "pass" and result.got is not None
+    ]
+    found = list(results)
+    for (position, _), pull in zip(answered, pulls_of([answer for _, answer in answered]), strict=True):
+        if pull is not None:
+            result = results[position]
+            found[position] = result._replace(verdict=result.verdict._replace(pull=pull))
+    return tuple(found)
 
 
 def systematic_errors(results: Iterable[Result], resolved: Resolved) -> tuple[SystematicError, ...]:
@@ -288,7 +303,9 @@ def _equations(
     """Return the equations of the cases, rows and values, and to which case each belongs."""
     upper = np.triu_indices(directions)
     products = np.zeros((len(of_cases), directions, directions))
-    sums = np.array([np.sum(pulls, axis=0) for pulls in of_cases])
+    every = np.array([pull for pulls in of_cases for pull in pulls])
+    sums = np.zeros((len(of_cases), every.shape[-1]))
+    np.add.at(sums, [number for number, pulls in enumerate(of_cases) for _ in pulls], every)
     products[:, *upper] = sums[:, :-directions]
     products[:, *upper[::-1]] = sums[:, :-directions]
     strengths, axes = np.linalg.eigh(products)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ def _straight(lower: NDArray[Any], low: NDArray[Any], high: NDArray[Any], higher
     return np.where(still, 0.0, np.where(straight, slope, np.nan))
 
 
+@cache
 def directions(operation: str) -> tuple[Direction, ...]:
     """Return the directions of an operation, of those that are measured; none for the others."""
     if operation not in _WIDTH:
