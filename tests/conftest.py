@@ -1,7 +1,12 @@
 """What all tests share: no test fails because a machine is slow, or because of how the tests were started."""
 
 import gc
+import os
 import signal
+
+# Before NumPy is loaded, and for every program that the tests start: as many processes run as there are cores, and
+# threads for products beside them would wait for each other in loops. It made a third of all the time of processors.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +27,13 @@ _HANDLERS = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
 for _number in filter(None, (getattr(signal, name, None) for name in _HANDLERS)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _HANDLERS[_number.name])
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Run one worker more than there are cores: at times each waits for a program that hangs, as it is tried with."""
+    number = yield
+    return number if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else number + 1
 
 
 def pytest_collection_modifyitems(items):

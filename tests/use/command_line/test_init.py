@@ -73,7 +73,7 @@ def test_the_layout_of_a_wrong_function_is_guessed_and_the_mistake_shows(start):
 
 def test_an_argument_that_is_ignored_is_not_declared_away(start):
     _, printed, path = start("mask_ignored")
-    assert "nothing with mask is right" in printed.out
+    assert "no declaration accounts for them" in printed.out
     assert "without" not in path.read_text("utf-8")
     assert not attnspec.validate(str(path), profile="masking", probes=False).conforms
 

@@ -159,6 +159,23 @@ def test_it_works_from_an_empty_folder(environment, tmp_path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_pytest_knows_the_markers_of_all_profiles(environment, tmp_path) -> None:
+    programs, _ = environment
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for distribution in dependencies(["pytest"]).values():
+        for top in {file.parts[0] for file in distribution.files or [] if file.parts[0] not in {"..", "__pycache__"}}:
+            (libraries / top).symlink_to(distribution.locate_file(top))
+    (tmp_path / "tests").mkdir()
+    words = ["--attnspec=reference", "--attnspec-profile=core", "--strict-markers", "-q", "-p", "no:cacheprovider"]
+    program = f"import sys; sys.path.append({str(libraries)!r}); import pytest; sys.exit(pytest.main({words}))"
+    assert " passed" in run(programs / "python", "-c", program, folder=tmp_path / "tests")
+    shown = run(programs / "python", "-c", program.replace("'-q'", "'--markers'"), folder=tmp_path / "tests")
+    markers = {line.partition(":")[0].removeprefix("@pytest.mark.") for line in shown.splitlines()}
+    assert {path.parts[-2] for path in (ROOT / "golden").glob("*/*.json")} <= markers
+    assert "tolerances" not in markers
+
+
 def test_the_wheel_is_small(wheel) -> None:
     # What a user downloads: 5.5 MB, and 1.8 MB of stored tolerances (decision 43), which no compression makes smaller.
     assert wheel.stat().st_size <= 7_500_000

@@ -209,24 +209,34 @@ def check_file(path: Path, *, kind: str = "case") -> dict[str, Any]:
     return document
 
 
-def check_indexed_file(path: Path) -> bool:
+def check_indexed_file(path: Path, golden: Path) -> bool:
     """Check a case's file as `check_file` does, and against the index of the golden folder that it lies in.
 
-    Returns whether there is one: the nearest folder above that has an index of cases. Raises `FixtureError`.
+    That is the nearest folder above that has an index of cases; a copy that lies elsewhere is compared with the index
+    of `golden` by its id. Returns whether an index names it. Raises `FixtureError`.
     """
-    check_file(path)
+    case_id = check_file(path)["id"]
     absolute = path.resolve()
     for folder in absolute.parents:
         index = folder / INDEX
         # Other programs have files of this name, too.
         if not index.is_file() or b'"cases"' not in index.read_bytes():
             continue
-        entries, case_id = _index_entries(index), absolute.relative_to(folder).with_suffix("").as_posix()
+        entries = _index_entries(index)
+        case_id = absolute.relative_to(folder).with_suffix("").as_posix()
         if case_id not in entries:
             _raise_for_unindexed_file(folder, path, entries)
         read_case(folder, case_id, entries[case_id], path)
         return True
-    return False
+    entry = read_index(golden).get(case_id)
+    if entry is None:
+        return False
+    if "checked" not in entry and hashlib.sha256(file_content(path)).hexdigest() != entry["sha256"]:
+        raise FixtureError(
+            f"{path} holds the id {case_id!r} at /id, and is not the file that {golden / INDEX} vouches for "
+            "(its SHA-256 differs). Copy it anew, or give a case of your own an id of its own."
+        )
+    return True
 
 
 def _generated_digest_error(case: Case) -> tuple[str, str] | None:

@@ -207,6 +207,7 @@ def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
     if options.resume is None:
         return None
     from attnspec.guard.kept_journal import open_kept
+    from attnspec.targets.sources import digests
     from attnspec.targets.target import written_options
 
     about = {
@@ -218,7 +219,11 @@ def _kept_by(options: RunOptions, suite: Suite) -> KeptJournal | None:
         "--convention": ", ".join(options.conventions),
         **written_options(options.target),
     }
-    return open_kept(options.resume, about)
+    journal, said = open_kept(options.resume, about, digests(options.target))
+    if said:
+        # Though --quiet is given: a verdict that rests on results of before says so.
+        say_on_stderr(said)
+    return journal
 
 
 def _run_in_copies(run: _Run, console: Console) -> Ended:

@@ -24,6 +24,7 @@ def gate(
     *,
     baseline: Path | None,
     update_baseline: bool,
+    reasons: tuple[str, ...],
     lenient: bool,
     require: tuple[str, ...],
     minimum_accuracy: float | None,
@@ -41,6 +42,8 @@ def gate(
 
     if update_baseline and baseline is None:
         raise UsageError("--update-baseline: say where it is to be written, with --baseline FILE.")
+    if reasons and not update_baseline:
+        raise UsageError("--reason: it is written beside failures by --update-baseline; give both.")
     # Written so that NaN, too, is refused.
     if minimum_accuracy is not None and not minimum_accuracy >= 0:
         raise UsageError(f"--minimum-accuracy {minimum_accuracy}: give a number, such as 0.1.")
@@ -59,10 +62,10 @@ def gate(
         from attnspec.gate.storing import write_baseline
         from attnspec.gate.updating import update_sentences, updated_baseline
 
-        new = updated_baseline(known, report, suite_ids=ids)
+        new = updated_baseline(known, report, suite_ids=ids, reasons=reasons)
         if new is not None:
             write_baseline(new, baseline)
-            notes += update_sentences(new, known, str(baseline))
+            notes += update_sentences(new, known, str(baseline), reasons)
         known = new
     retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(suite.folder).items()}
     outcome = judge(report, known, Demands(lenient, require, minimum_accuracy), suite_ids=ids, retired=retired)
@@ -70,7 +73,8 @@ def gate(
         notes += printing.baseline_sentences(report, known, str(baseline))
     diagnosis = printing.diagnosis_of_unexpected(report, outcome)
     try:
-        write_reports(options, report, suite)
+        if options.reports:
+            write_reports(options, printing.gated_report(report, outcome, known, diagnosis), suite)
         if summary is not None:
             reported = (*printing.diagnosis_sentences(diagnosis), *notes)
             try:

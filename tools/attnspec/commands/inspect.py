@@ -152,7 +152,7 @@ def check(files: tuple[Path, ...], golden: Path | None) -> int:
             raise UsageError(f"There is no file {str(path)!r}.")
         if path.name in RECORDS:
             check_file(path, kind=path.stem)
-        elif not check_indexed_file(path):
+        elif not check_indexed_file(path, golden or GOLDEN_FOLDER):
             without_digest += 1
     click.echo(_soundness(len(files), without_digest))
     return 0

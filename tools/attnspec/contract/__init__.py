@@ -104,6 +104,11 @@ CLAUSES_INSTEAD: Mapping[str, Mapping[str, str]] = _table_of_all_families("claus
 CAPABILITIES: Mapping[str, str] = _table_of_all_families("capabilities")
 """Capability that an implementation may lack, to a sentence about it; families may share one."""
 
+READ_OTHERWISE: Mapping[str, tuple[str, ...]] = {
+    capability: tuple(mistakes) for capability, mistakes in _table_of_all_families("read_otherwise").items()
+}
+"""Capability to the mistakes, by name without the operation, that implementations make in which it is merely absent."""
+
 PROFILES: Mapping[str, str] = _table_of_all_families("profiles")
 """Every profile by name with what its cases are about, in the order of the spec."""
 

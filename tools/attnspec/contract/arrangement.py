@@ -106,6 +106,24 @@ Layout = Callable[
 """Arranges an operation with its inputs and attributes; None passes it on as it is, words say why it cannot be done."""
 
 
+@dataclass(frozen=True)
+class AxesOfOperations:
+    """A `Layout` in which tensors have other axes alone: operation to its arrangement; others stay as they are."""
+
+    operations: Mapping[str, Arrangement]
+
+    def __call__(
+        self, operation: str, _: Mapping[str, NDArray[Any]], __: Mapping[str, Any], ___: Circumstances
+    ) -> Arrangement | str | None:
+        """Return the arrangement of an operation; None where it is passed on as it is, words where it cannot be."""
+        return self.operations.get(operation)
+
+    @property
+    def concerns(self) -> frozenset[str]:
+        """The operations that have another form in it."""
+        return frozenset(self.operations)
+
+
 def read_axes(axes_to_names: Mapping[str, Sequence[str]]) -> dict[str, Axes]:
     """Return the axes of each tensor, given the tensors of each notation."""
     return {name: Axes.read(notation) for notation, names in axes_to_names.items() for name in names}

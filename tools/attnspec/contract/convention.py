@@ -1,6 +1,7 @@
 """Conventions: matters in which good libraries differ."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 
@@ -27,7 +28,11 @@ class Convention:
 
     `sentence` has its subject and its choices, in their order: the end of a sentence. `decision` is the record in
     ``spec/decisions`` that says why, without its suffix; None where there is none. One that `is_about_nan` settles what
-    becomes of NaN: a refusal is then due where an input holds NaN and a result would; elsewhere it is open.
+    becomes of NaN: a refusal is then due where an input holds NaN and a result would; elsewhere it is open. Where cases
+    leave an attribute out that is `stated_where_it_matters`, its value has no effect; another has its default there.
+
+    `comes_as` maps a choice to the form of the results that it leaves open, or asks for: ``raised`` (an error),
+    ``answered`` (none), ``nan``, ``nan_or_infinity`` or ``finite`` numbers. Of another choice, numbers alone decide.
     """
 
     name: str
@@ -36,3 +41,5 @@ class Convention:
     sentence: str = ""
     decision: str | None = None
     is_about_nan: bool = False
+    stated_where_it_matters: bool = False
+    comes_as: Mapping[str, str] = field(default_factory=dict[str, str])

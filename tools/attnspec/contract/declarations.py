@@ -141,6 +141,15 @@ def conventions_for_operation(conventions: Mapping[str, str], operation: str) ->
     return {key: conventions[key] for key, read in keys.items() if read.operation in of and read.name in named}
 
 
+def is_other_value(key: str, choice: str) -> bool:
+    """Return whether a declaration gives an attribute one value alone, and another one than its default."""
+    operation, name, _ = _parse_declaration_key(key)
+    if CONVENTIONS[name].settles is not Settles.ATTRIBUTE or choice == _NORMATIVE[name]:
+        return False
+    concerned = [OPERATIONS[operation]] if operation else OPERATIONS.values()
+    return any(choice != each.defaults[name] for each in concerned if name in each.defaults)
+
+
 def conditional_conventions(conventions: Mapping[str, str]) -> dict[str, str]:
     """Return the conventions that are declared for some dtypes or capabilities alone."""
     return {key: choice for key, choice in conventions.items() if _parse_declaration_key(key).where}

@@ -84,7 +84,10 @@ class Declaration:
 
     `adapter` is how it was reached: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``. `conventions` may
     be qualified: ``softmax.fully_masked_row``, ``fully_masked_row@float64``. `dtypes_of` is for operations that offer
-    not all `dtypes`. Layouts may have settings; None is the contract's own. Requests are put in `requested_in`.
+    not all `dtypes`; `demands` has, by operation, the inputs that follow from others and that it cannot do without.
+    `arguments` are those of the contract that an operation takes, where its signature names them. Layouts may have
+    settings; None is the contract's own. Requests are put in `requested_in`, but for operations that are
+    `not_arranged`: these have no other form in it.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
     called as the operations.
     """
@@ -97,14 +100,22 @@ class Declaration:
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
     without: tuple[str, ...] = ()
     dtypes_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    demands: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     layout: str | None = None
     requested_in: str | None = None
+    not_arranged: tuple[str, ...] = ()
+    arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     not_graded: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:
         """Return the dtypes that it offers in an operation."""
         return self.dtypes_of.get(operation, self.dtypes)
+
+    def lacks_argument(self, operation: str, argument: str) -> bool:
+        """Return whether it is known that an operation has no such argument there."""
+        named = self.arguments.get(operation)
+        return argument in self.without or (named is not None and argument not in named)
 
 
 @runtime_checkable

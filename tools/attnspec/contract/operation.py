@@ -1,6 +1,6 @@
 """Operations: the names, axes and rules by which the harness calls them and judges the answers."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
@@ -121,6 +121,19 @@ class Operation:
     def required_arguments(self) -> tuple[str, ...]:
         """The names that every case passes."""
         return (*self.inputs, *(name for name, default in self.attributes.items() if default is REQUIRED))
+
+    @cached_property
+    def defaults(self) -> Mapping[str, object]:
+        """The attributes that a case may leave out, each with its value there."""
+        return {name: default for name, default in self.attributes.items() if default is not REQUIRED}
+
+    def beside_defaults(self, arguments: Mapping[str, Any], taken: Container[str]) -> dict[str, Any]:
+        """Return arguments without attributes that are not `taken` and have the very value that they have left out."""
+        return {
+            name: value
+            for name, value in arguments.items()
+            if name in taken or name not in self.defaults or value != self.defaults[name]
+        }
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:

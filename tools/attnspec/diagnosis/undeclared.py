@@ -15,9 +15,11 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
+from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant, with_other_values
 from attnspec.diagnosis.choosing import finite_results, spread_results
+from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
-from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, Values, grade
+from attnspec.grading import OUTPUTS_UNCHANGED, Values, grade
 from attnspec.runner import Result
 from attnspec.runner.planning import prepare
 
@@ -31,7 +33,7 @@ _MOST_OF_A_DTYPE = 400
 _BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
 """Checks that fail whatever the values are."""
 
-_GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS)
+_GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS, Settles.ATTRIBUTE)
 
 _OFTEN = 0.25
 """Share of the cases needing a capability that must fail before it counts as lacking."""
@@ -51,7 +53,7 @@ _MOST_GRADED = 120
 _TRIED_FIRST = 4
 
 _TRIED = (*_GRADED_ANEW, Settles.LIFETIME)
-_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME)
+_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME, Settles.ATTRIBUTE)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _choices(result: Result) -> list[tuple[str, str]]:
         for name in result.run.operation.conventions
         if name in declared and CONVENTIONS[name].settles in _GRADED_ANEW
         for choice in CONVENTIONS[name].choices
-        if choice != declared[name]
+        if choice != declared[name] and may_be_meant(name, choice, result)
     ]
 
 
@@ -127,34 +129,34 @@ def _turned(
     dtypes: list[str] = []
     looked_at = 0
     anew: dict[int, Result] = {}
+
+    def under(result: Result) -> Result:
+        """Return a result as it is under the convention, or unchanged where that only leaves it ungraded."""
+        now = graded_anew(result, {name: choice})
+        return now if now.is_wrong or is_explained(result, now) else result
+
     for dtype, chosen in by_dtype.items():
-        first = [graded_anew(result, {name: choice}) for result in chosen[:_GRADED_FIRST]]
-        if 2 * sum(is_right_under(now, name) for now in first) <= len(first):
+        first = [under(result) for result in chosen[:_GRADED_FIRST]]
+        if 2 * sum(not now.is_wrong for now in first) <= len(first):
             continue
-        now = [*first, *(graded_anew(result, {name: choice}) for result in chosen[_GRADED_FIRST:])]
-        if sum(is_right_under(each, name) for each in now) < _NEARLY_ALL * len(chosen):
+        now = [*first, *(under(result) for result in chosen[_GRADED_FIRST:])]
+        if sum(not each.is_wrong for each in now) < _NEARLY_ALL * len(chosen):
             continue
         dtypes.append(dtype)
         looked_at += len(chosen)
         anew.update({id(result): each for result, each in zip(chosen, now, strict=True)})
     if not any(now.status in ("pass", "unsupported") for now in anew.values()):
         return None
-    right = sum(is_right_under(now, name) for now in anew.values())
+    right = sum(not now.is_wrong for now in anew.values())
     left_out = [result for result in failing if result.dtype in dtypes and id(result) not in anew]
-    anew.update({id(result): graded_anew(result, {name: choice}) for result in left_out[:_MOST_OF_A_DTYPE]})
+    anew.update({id(result): under(result) for result in left_out[:_MOST_OF_A_DTYPE]})
     graded = [(result, anew.get(id(result), result)) for result in failing]
-    passes = tuple(result for result, now in graded if is_right_under(now, name))
-    still = tuple(now for _, now in graded if not is_right_under(now, name))
+    passes = tuple(result for result, now in graded if not now.is_wrong)
+    still = tuple(now for _, now in graded if now.is_wrong)
     said = Undeclared(
         name, choice, () if {result.dtype for result in failing} == set(dtypes) else tuple(dtypes), right, looked_at
     )
     return GradedAnew(said, passes, still)
-
-
-def is_right_under(result: Result, name: str) -> bool:
-    """Return whether nothing is wrong under a convention; where it leaves refusals open, such a case is not graded."""
-    leaves_open = CONVENTIONS[name].settles is Settles.REFUSALS or CONVENTIONS[name].is_about_nan
-    return result.status in RIGHT or (result.status == "unsupported" and leaves_open)
 
 
 def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
@@ -167,7 +169,11 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
         answer = Raised(result.verdict.message)
     else:
         return result
-    run = prepare(result.case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
+    case = with_other_values(result, conventions)
+    if case is None:
+        return result
+    prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
+    run = prepared._replace(layout=result.run.layout, at_default=result.run.at_default)
     return result._replace(run=run, verdict=grade(run, answer))
 
 
@@ -238,6 +244,7 @@ class _Search:
             for word in CAPABILITIES
             if (covers := frozenset(id(result) for result in self.wrong if self._needing(word)(result)))
         ]
+        self._of_lack: dict[int, bool] = {}
 
     def concerned(self) -> int:
         """Return the most failures that a declaration may concern; the rest is wrong for other reasons."""
@@ -264,7 +271,7 @@ class _Search:
             for gain, offer in gains
             if gain > (offer.gives_up if is_worth_it else 0)
             and not (is_for_all and "@" in offer.word)
-            and (offer.choice is not None or self._stands_out(offer))
+            and (offer.choice is not None or (self._stands_out(offer) and not self._hides(offer)))
         ]
         if not standing:
             return False
@@ -287,6 +294,15 @@ class _Search:
         elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
         return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
 
+    def _hides(self, offer: _Offer) -> bool:
+        """Return whether failures needing a capability are left whose results do not come of its absence."""
+        return any(id(result) in offer.covers and not self._comes_of_lack(result) for result in self.wrong)
+
+    def _comes_of_lack(self, result: Result) -> bool:
+        if id(result) not in self._of_lack:
+            self._of_lack[id(result)] = comes_of_lack(result, self._needs[result.case.id])
+        return self._of_lack[id(result)]
+
     def _convention_offers(self, wrong: Sequence[Result]) -> list[_Offer]:
         """Return choices of conventions under which failures would be none, and passes would still pass."""
         taken = {offer.word.partition("@")[0] for offer in self.taken}
@@ -295,7 +311,7 @@ class _Search:
             for name, convention in CONVENTIONS.items()
             if convention.settles in _TRIED and name not in taken
             for choice in convention.choices
-            if (offer := self._convention_offer(name, choice, _concerned(name, wrong))) is not None
+            if (offer := self._convention_offer(name, choice, self._concerned(name, wrong))) is not None
         ]
 
     def _convention_offer(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
@@ -304,13 +320,17 @@ class _Search:
             departs = choice != CONVENTIONS[name].choices[0]
             return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
 
+        wrong = [result for result in wrong if may_be_meant(name, choice, result)]
+
         def anew(result: Result) -> Result:
             return graded_anew(result, {**self._declared(result), name: choice})
 
         def is_none(result: Result) -> bool:
-            return is_right_under(anew(result), name)
+            return is_explained(result, anew(result))
 
         others = [result for result in wrong if result.run.conventions.get(name, choice) != choice]
+        if CONVENTIONS[name].settles is Settles.INNER_PRECISION and not self._mostly_wrong(name):
+            return None
         looked_at = spread_results(others, _MOST_GRADED)
         first, later = looked_at[:_TRIED_FIRST], looked_at[_TRIED_FIRST:]
         if not any(map(is_none, [*first, *later[-_TRIED_FIRST:]])):
@@ -318,19 +338,36 @@ class _Search:
         turned = [
             result
             for result, now in ((result, anew(result)) for result in looked_at)
-            if is_right_under(now, name) and self._expects_something_else(name, result, now)
+            if is_explained(result, now) and self._expects_something_else(name, result, now)
         ]
-        passing = [result for result in _concerned(name, self.right) if result.run.conventions.get(name) != choice]
-        broken = [result for result in spread_results(passing, _MOST_GRADED) if not is_none(result)]
+        passing = [result for result in self._concerned(name, self.right) if result.run.conventions.get(name) != choice]
+        broken = [result for result in spread_results(passing, _MOST_GRADED) if anew(result).is_wrong]
         for words, holds in self._qualified(others):
             for_these = frozenset(id(result) for result in turned if holds(result))
             if for_these and not any(map(holds, broken)):
                 return _Offer(f"{name}{words}", choice, for_these)
         return None
 
+    def _concerned(self, name: str, results: Sequence[Result]) -> list[Result]:
+        """Return the results that a convention may turn: under another value of an attribute, any that has that."""
+        found = _concerned(name, results)
+        if CONVENTIONS[name].settles is not Settles.RESULTS or not any(map(_settles_attribute, self.taken)):
+            return found
+        known = {*map(id, found)}
+        others = [result for result in results if any(is_value_of(each, result) for each in self._declared(result))]
+        return [*found, *(result for result in others if id(result) not in known)]
+
+    def _mostly_wrong(self, name: str) -> bool:
+        """Return whether most results of numbers are wrong: only then are they computed roughly themselves."""
+        wrong, right = (
+            sum(result.got is not None for result in finite_results(_concerned(name, results)))
+            for results in (self.wrong, self.right)
+        )
+        return wrong >= right
+
     def _expects_something_else(self, name: str, result: Result, now: Result) -> bool:
         """Return whether other outputs are expected now than under the declarations taken, without the convention."""
-        if CONVENTIONS[name].settles is not Settles.RESULTS or result.got is None:
+        if CONVENTIONS[name].settles not in (Settles.RESULTS, Settles.ATTRIBUTE) or result.got is None:
             return True
         taken = self._declared(result)
         before = (graded_anew(result, taken) if taken else result).run.expected
@@ -362,11 +399,17 @@ class _Search:
             yield f"@{word}", self._needing(word)
 
 
+def _settles_attribute(offer: _Offer) -> bool:
+    return offer.choice is not None and CONVENTIONS[offer.word.partition("@")[0]].settles is Settles.ATTRIBUTE
+
+
 def _concerned(name: str, results: Collection[Result]) -> list[Result]:
     """Return the results that a convention may turn."""
     settles = CONVENTIONS[name].settles
     if settles is Settles.RESULTS:
         return [result for result in results if name in result.case.conventions or _is_refused_under(result, name)]
+    if settles is Settles.ATTRIBUTE:
+        return [result for result in results if is_value_of(name, result)]
     if settles is Settles.REFUSALS:
         return [result for result in results if _is_refused_under(result, name)]
     if settles is Settles.LIFETIME:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _NAMED = 3
-_TAKE_IN = "--update-baseline takes that in"
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Comparison:
             if entry is not None and status == entry.status:
                 continue
             if entry is not None and status in RIGHT:
-                sentence = f"is listed as {entry.status} and {_ends(result)} now: remove it"
+                sentence = f"is listed as {entry.status} and {_ends(result)} now"
                 yield Finding("passes now", self.better, *key_of(result), sentence)
             elif entry is not None and result.is_wrong:
                 yield failure("another status", result, f"is listed as {entry.status}, but ends in {status}: {said}")
@@ -150,11 +149,11 @@ class Comparison:
             if group.is_claim and (of_group := _results_of_group(group, right)):
                 claimed |= {key_of(result) for result in of_group}
                 no_longer = f"{len(of_group)} of {group.count} are no longer unsupported"
-                sentence = f"{no_longer}, such as {_some(of_group)}; {_TAKE_IN}"
+                sentence = f"{no_longer}, such as {_some(of_group)}"
                 yield Finding("graded now", self.better, group.title, None, sentence)
         for result in right:
             if key_of(result) not in claimed:
-                sentence = f"was unsupported and {_ends(result)} now; {_TAKE_IN}"
+                sentence = f"was unsupported and {_ends(result)} now"
                 yield Finding("graded now", self.better, *key_of(result), sentence)
 
     def _count_findings(self) -> Generator[Finding]:
@@ -172,7 +171,7 @@ class Comparison:
             if now < group.count and gone:
                 sentence += f" ({counted(gone, 'case')} that the baseline knows left the suite)"
             weight = self.better if now < group.count and not group.is_claim and not gone else "fails"
-            yield Finding("another count", weight, group.title, None, f"{sentence}; {_TAKE_IN if now else 'remove it'}")
+            yield Finding("another count", weight, group.title, None, sentence)
 
     def _entries_without_result(self) -> Generator[Finding]:
         """Find the entries that no run of the present suite can meet."""
@@ -186,9 +185,9 @@ class Comparison:
                 continue
             if entry.case not in self.suite_ids:
                 reason = self.retired.get(entry.case)
-                sentence = f"is listed, but there is no such case{f' (retired: {reason})' if reason else ''}: remove it"
+                sentence = f"is listed, but there is no such case{f' (retired: {reason})' if reason else ''}"
             elif entry.dtype not in dtypes.get(entry.case, (entry.dtype,)):
-                sentence = "is listed, but the case is not offered in this dtype: remove it"
+                sentence = "is listed, but the case is not offered in this dtype"
             else:
                 continue
             yield Finding("vanished", "fails", *entry.key, sentence)

@@ -3,11 +3,10 @@
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
-from attnspec.base.plain_text import plain_text
 from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, count_graded, key_of
 from attnspec.gate.finding import HEADINGS, Finding, Outcome, failure, result_ending
 from attnspec.reports.report import Report, summarise
-from attnspec.reports.wording import not_run_sentence
+from attnspec.reports.wording import not_run_sentence, shown_name
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def judge(
     order = list(HEADINGS)
     entries: Mapping[Key, Entry] = baseline.by_key if baseline is not None else {}
     return Outcome(
-        name=plain_text(report.declaration.name),
+        name=shown_name(report.declaration.name, None, report.conventions),
         passed=sum(result.status == "pass" for result in report.results),
         graded=count_graded(report.results) + sum(result.is_of_run for result in report.results),
         expected=sum(

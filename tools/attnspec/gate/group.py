@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
+from attnspec.contract import OPERATIONS
 from attnspec.families.lookup import needed_capabilities
 
 if TYPE_CHECKING:
@@ -49,8 +50,13 @@ def _said_pattern(text: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, text.split("*"))))
 
 
+def stated_arguments(case: Case) -> list[str]:
+    """Return the arguments that a case states, without attributes at their default: these need no argument."""
+    return [*case.inputs, *OPERATIONS[case.operation].beside_defaults(case.attributes, ())]
+
+
 BY_CASE: Mapping[str, Callable[[str, Case, str], bool]] = {
-    "argument": lambda value, case, _: value in case.inputs or value in case.attributes,
+    "argument": lambda value, case, _: value in stated_arguments(case),
     "capability": lambda value, case, _: value in needed_capabilities(case),
     "dtype": lambda value, _, dtype: dtype == value,
     "profile": lambda value, case, _: case.profile == value,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
 from attnspec.diagnosis import Diagnosis, diagnose
-from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, Baseline
+from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, Baseline, key_of
 from attnspec.gate.finding import HEADINGS, Finding, Outcome, Weight
+from attnspec.gate.single_results import known_expectation
 from attnspec.reports.entries import diagnosis_lines
 from attnspec.reports.formats.console import print_problems, say
 from attnspec.reports.problems import problems_of, whole_of
-from attnspec.reports.report import Report, diagnosis_to_json
+from attnspec.reports.report import Gated, Report, diagnosis_to_json
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
@@ -81,6 +82,24 @@ def diagnosis_of_unexpected(report: Report, outcome: Outcome) -> tuple[Diagnosis
 def diagnosis_sentences(diagnosis: Sequence[Diagnosis]) -> tuple[str, ...]:
     """Return a diagnosis line by line, harmless."""
     return tuple(plain_text(line) for entry in diagnosis for line in diagnosis_lines(diagnosis_to_json(entry)))
+
+
+def gated_report(
+    report: Report, outcome: Outcome, baseline: Baseline | None, diagnosis: tuple[Diagnosis, ...]
+) -> Report:
+    """Return a report that says what the gate says: known results with their reasons, and `diagnosis` of the others."""
+    unexpected = {key_of(result) for result in outcome.unexpected}
+    reasons = {
+        key_of(result): known.reason or NOT_EXPLAINED
+        for result in report.results
+        if baseline is not None
+        and key_of(result) not in unexpected
+        and (known := known_expectation(baseline, result.case, result.dtype, result.verdict.message)) is not None
+        and known.status == result.status
+    }
+    found = outcome.findings_of_weight("fails")
+    failing = tuple((finding.kind, finding.subject, finding.dtype, finding.sentence) for finding in found)
+    return replace(report, diagnosis=diagnosis, gated=Gated(outcome.is_open, headline(outcome), reasons, failing))
 
 
 def baseline_sentences(report: Report, baseline: Baseline, path: str) -> list[str]:

@@ -11,9 +11,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from attnspec.base.errors import BaselineError
+from attnspec.base.plain_text import plain_text
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY
 from attnspec.gate.baseline import (
@@ -29,7 +32,7 @@ from attnspec.gate.baseline import (
     name_of,
     result_message,
 )
-from attnspec.gate.group import Group, criterion_in
+from attnspec.gate.group import Group, criterion_in, stated_arguments
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted, not_run_sentence
 
@@ -44,14 +47,33 @@ _Criteria = tuple[tuple[str, str], ...]
 
 # Numbers and ids differ from case to case, where the reason is one and the same.
 _VARYING = re.compile(r"[^\s,;:()]*[0-9/][^\s,;:()]*")
+_GLOB = re.compile(r"\S*[*/]\S*")
+"""A glob of case ids, which all have a slash, and no reason in words."""
+
+_NO_REASONS: Mapping[str, str] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def updated_baseline(old: Baseline | None, report: Report, *, suite_ids: Container[str]) -> Baseline | None:
+def _reasons_of(texts: Sequence[str]) -> dict[str, str]:
+    """Return glob of case ids to reason, from texts such as ``window/*=planned`` or, of all cases, ``planned``."""
+    found: dict[str, str] = {}
+    for text in texts:
+        glob, sign, reason = text.partition("=")
+        if sign and reason and _GLOB.fullmatch(glob):
+            found[glob] = plain_text(reason)
+        else:
+            found["*"] = plain_text(text)
+    return found
+
+
+def updated_baseline(
+    old: Baseline | None, report: Report, *, suite_ids: Container[str], reasons: Sequence[str] = ()
+) -> Baseline | None:
     """Return the baseline that a run meets exactly, with the reasons written into the old one; None for nothing graded.
 
-    `suite_ids` has the ids of all cases, selected or not. `BaselineError` if the run ended early, or the old baseline
-    is about another implementation, or knows cases that the run left out.
+    `suite_ids` has the ids of all cases, selected or not; `reasons` are for failures without one, each a text, or one
+    behind a glob of case ids and an equals sign; the first that matches counts. `BaselineError` if the run ended early,
+    or the old baseline is about another implementation, or knows cases that the run left out.
     """
     left = not_run_sentence(report.not_run, len(report.results), report.ended_early)
     if left is not None:
@@ -64,8 +86,9 @@ def updated_baseline(old: Baseline | None, report: Report, *, suite_ids: Contain
     # Operations and dtypes that are not on offer stand in a baseline once.
     operations, dtypes = report.declaration.operations, (*report.declaration.dtypes, ANY)
     results = [result for result in report.results if result.case.operation in operations and result.dtype in dtypes]
+    given = _reasons_of(reasons)
     entries = [
-        Entry(*key_of(result), result.status, _reason(result, old))
+        Entry(*key_of(result), result.status, _reason(result, old, given))
         for result in results
         if result.status not in RIGHT and result.status != "unsupported"
     ]
@@ -73,10 +96,13 @@ def updated_baseline(old: Baseline | None, report: Report, *, suite_ids: Contain
     return baseline_of(report, entries, _groups(of_cases, old))
 
 
-def _reason(result: Result, old: Baseline | None) -> str:
-    """Return the reason that the old baseline gives for a result, if it lists it."""
+def _reason(result: Result, old: Baseline | None, reasons: Mapping[str, str] = _NO_REASONS) -> str:
+    """Return the reason that the old baseline gives for a result, if it lists it with one, or else the new one."""
     entry = None if old is None else old.by_key.get(key_of(result))
-    return NOT_EXPLAINED if entry is None else entry.reason
+    if entry is not None and entry.reason not in ("", NOT_EXPLAINED):
+        return entry.reason
+    given = (reason for glob, reason in reasons.items() if fnmatchcase(result.case.id, glob))
+    return next(given, NOT_EXPLAINED if entry is None else entry.reason)
 
 
 def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...]:
@@ -245,7 +271,7 @@ def _other_criteria(results: Sequence[Result], answered: Sequence[Result]) -> Ca
 def _stated(result: Result) -> list[str]:
     """Return the arguments of a case that it need not state."""
     required = OPERATIONS[result.case.operation].required_arguments
-    return [name for name in (*result.case.inputs, *result.case.attributes) if name not in required]
+    return [name for name in stated_arguments(result.case) if name not in required]
 
 
 def _globs(case_id: str) -> list[str]:
@@ -255,7 +281,7 @@ def _globs(case_id: str) -> list[str]:
     return [*(f"{profile}/{'_'.join(parts[:length])}_*" for length in range(1, len(parts))), case_id]
 
 
-def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[str, ...]:
+def update_sentences(new: Baseline, old: Baseline | None, path: str, reasons: Sequence[str] = ()) -> tuple[str, ...]:
     """Return sentences on an update: the file written, and all that it accepts from now on."""
 
     def changes(**counts: int) -> str:
@@ -279,14 +305,16 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[st
             group.key in groups_before and groups_before[group.key].count != group.count for group in new.groups
         ),
     )
-    reasons = [entry.reason for entry in new.entries] + [group.reason for group in new.groups]
-    unexplained = sum(reason in ("", NOT_EXPLAINED) for reason in reasons)
+    stated = [entry.reason for entry in new.entries]
+    alike = sum(reason in ("", NOT_EXPLAINED) for reason in stated)
+    unexplained = alike + sum(group.reason in ("", NOT_EXPLAINED) for group in new.groups)
+    at_once = "; --reason TEXT says it of all failures at once, --reason 'GLOB=TEXT' of some" if alike > 1 else ""
     was = f" It had format {old.format} and has format {FORMAT} now." if old and old.format != FORMAT else ""
     sentences = [
         f"The baseline {path} is written: {counted(len(new.entries), 'known failure')}{failures}, "
         f"{counted(len(new.groups), 'group')} of what is unsupported{groups}, {counted(new.graded, 'graded result')}."
         + was
-        + (f" Say why beside the {unexplained} without a reason." if unexplained else "")
+        + (f" Say why beside the {unexplained} without a reason{at_once}." if unexplained else "")
     ]
     if added:
         sentences.append(f"New among the known failures: {_some([name_of(entry.key) for entry in added])}.")
@@ -297,6 +325,11 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str) -> tuple[st
         name_of((case_id, dtype))
         for dtype, ids in ((old and old.answered) or {}).items()
         for case_id in sorted(ids & (new.cases.keys() - (new.answered or {}).get(dtype, frozenset())))
+    ]
+    sentences += [
+        f"--reason: no failure without a reason matches {glob}."
+        for glob, reason in _reasons_of(reasons).items()
+        if reason not in stated
     ]
     if lost:
         sentences.append(f"Not unsupported before, and unsupported now: {_some(lost)}.")

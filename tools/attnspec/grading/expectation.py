@@ -126,6 +126,7 @@ class Run(NamedTuple):
 
     `bound_index` is the index among the runs of the bound, `fused_index` that of the fused grade: None but in half
     precision that is graded unfused. Conventions are empty where nothing is graded; layout None is the contract's own.
+    `at_default` are the attributes that the implementation does not take, and which have their default in the case.
     """
 
     case: Case
@@ -139,6 +140,7 @@ class Run(NamedTuple):
     fused_index: int | None = None
     conventions: Choices = Choices({})
     layout: str | None = None
+    at_default: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         """Return case and dtype on a line; arrays are never printed."""

@@ -292,8 +292,8 @@ class Journal:
                     settled.add((case, dtype))
                 case ("declares", declaration):
                     pass
-                case ("about", about):
-                    pass
+                case ("about", more):
+                    about = {**about, **more}
                 case ("goes on",):
                     ending, problem = None, ""
                     laws = []

@@ -1,6 +1,7 @@
 """Results that are kept in a file as they come, so that a run which was killed can go on: ``--resume FILE``.
 
-The file is a journal: shared memory that the system writes out by itself, whatever becomes of the process.
+The file is a journal: shared memory that the system writes out by itself, whatever becomes of the process. Its results
+are of the code that gave them: where a file has changed from which that code came, everything is run anew.
 """
 
 from __future__ import annotations
@@ -8,13 +9,16 @@ from __future__ import annotations
 import io
 import mmap
 import pickle
-from collections.abc import Mapping
+import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import UsageError
-from attnspec.guard.journal import SIZE, Journal, Reported
+from attnspec.guard.journal import SIZE, Ending, Journal, Reported
 from attnspec.runner import Key, Result, Run
+from attnspec.targets.sources import by_name, digest, loaded_files
 
 if TYPE_CHECKING:
     from attnspec.targets import Declaration
@@ -34,6 +38,11 @@ _READABLE = {
 _MOVED = {"attnspec.adapters.implementation": "attnspec.contract.implementation"}
 """Module to where its contents are today, for journals of 0.1.0."""
 
+_SINCE, _FILE = "since", "file "
+"""When the first result was kept, and the digest of each file of the code, among what a journal is about."""
+
+_NAMED = 3
+
 
 class KeptJournal(Journal):
     """A journal in a file, which a later run reads and goes on with."""
@@ -41,10 +50,28 @@ class KeptJournal(Journal):
     def __init__(self, memory: mmap.mmap) -> None:
         super().__init__(memory)
         self._reported: Reported | None = None
+        self._files: set[Path] = set()
+        self._looked: tuple[int, int] = (0, 0)
 
-    def keep_subject(self, about: Mapping[str, str]) -> None:
-        """Write down what the results are about, by name."""
-        self._append(("about", dict(about)))
+    def begin(self, about: Mapping[str, str], sources: Mapping[str, str]) -> None:
+        """Write down, over all that there was, what the results are about, by name, and digests of the code's files."""
+        self._memory[: self.SIGNED] = bytes(self.SIGNED)
+        self.signs()
+        self._append(("about", {**about, _SINCE: time.strftime("%Y-%m-%d %H:%M:%S")}))
+        self._keep_files(sources)
+
+    def _keep_sources(self, operations: int) -> None:
+        """Write down the files that were loaded since; a first call may load a library of C, without a module."""
+        looked = (len(sys.modules), operations)
+        if looked == self._looked:
+            return
+        self._looked = looked
+        files = loaded_files() - self._files
+        self._files |= files
+        self._keep_files(by_name(files))
+
+    def _keep_files(self, digests: Mapping[str, str]) -> None:
+        self._append(("about", {f"{_FILE}{name}": of_file for name, of_file in digests.items()}))
 
     def continue_from(self, reported: Reported) -> None:
         """Write on behind the records of an earlier run."""
@@ -62,6 +89,7 @@ class KeptJournal(Journal):
                 "Name another file."
             )
         super().keep_declaration(declaration)
+        self._keep_sources(0)
 
     def known_result(self, run: Run) -> Result | None:
         """Return the result of a run that an earlier one finished, in both passes."""
@@ -79,6 +107,12 @@ class KeptJournal(Journal):
             self._keep_passes(result.case.operation, len(self._seen))
         elif self._reported is None or key not in self._reported.settled:
             self._append(("again", *key, result.same_bits))
+        self._keep_sources(len(self._passed))
+
+    def keep_ending(self, ending: Ending, problem: str = "") -> None:
+        """Write down how the run ended, and which files were loaded until then."""
+        self._keep_sources(-1)
+        super().keep_ending(ending, problem)
 
     def add_results(self, reported: Reported, keys: set[Key]) -> None:
         """Write down some results in the name of a process that has ended."""
@@ -90,10 +124,11 @@ class KeptJournal(Journal):
         return _Careful(io.BytesIO(content)).load()
 
 
-def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
-    """Return the journal in a file, which is made where there is none; `about` is suite, target and options, by name.
+def open_kept(path: Path, about: Mapping[str, str], sources: Mapping[str, str]) -> tuple[KeptJournal, str]:
+    """Return the journal in a file, made where there is none, and a sentence on what it had, empty for nothing.
 
-    Raises UsageError if it cannot be opened, is no such file, or is about something else.
+    `about` is suite, target and options, by name; `sources` are digests of the target's own files. Results of other
+    code are let go. Raises UsageError if it cannot be opened, is no such file, or is about something else.
     """
     try:
         with path.open("r+b" if path.exists() else "x+b") as file:
@@ -108,10 +143,19 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
             journal = KeptJournal(mmap.mmap(file.fileno(), SIZE))
     except OSError as error:
         raise UsageError(f"--resume {path}: the file cannot be opened ({error.strerror}).") from None
-    if is_new:
-        journal.signs()
-        journal.keep_subject(about)
-        return journal
+    goes_on, said = (False, "") if is_new else _taken_over(path, journal, about, sources)
+    if not goes_on:
+        journal.begin(about, sources)
+    return journal, said
+
+
+def _taken_over(
+    path: Path, journal: KeptJournal, about: Mapping[str, str], sources: Mapping[str, str]
+) -> tuple[bool, str]:
+    """Let a journal go on with the results of an earlier run of the same code; return whether it does, and a sentence.
+
+    Raises UsageError if they are about something else.
+    """
     try:
         reported = journal.read()
     except (pickle.UnpicklingError, EOFError, ValueError, IndexError, AttributeError, ImportError, KeyError, TypeError):
@@ -125,8 +169,29 @@ def open_kept(path: Path, about: Mapping[str, str]) -> KeptJournal:
                 f"{now or 'not said'}. "
                 "Name another file, or repeat the command that wrote it."
             )
+    kept = "1 result" if len(reported.results) == 1 else f"{len(reported.results)} results"
+    since = reported.about.get(_SINCE, "")
+    files = {name.removeprefix(_FILE): text for name, text in reported.about.items() if name.startswith(_FILE)}
+    if reported.results and not since:
+        return False, f"--resume {path}: it does not say which code gave its {kept}. Everything is run anew."
+    changed = _changed(files, sources)
+    if changed:
+        more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+        named = f"{', '.join(changed[:_NAMED])}{more} {'has' if len(changed) == 1 else 'have'} changed since {since}"
+        return False, f"--resume {path}: {named}. Its {kept} of the code before are let go, and everything is run anew."
     journal.continue_from(reported)
-    return journal
+    if not reported.results:
+        return True, ""
+    taken = f"{len(reported.settled)} of its {kept}, of the same code, are taken over from the run of {since}"
+    return True, f"--resume {path}: {taken}."
+
+
+def _changed(before: Mapping[str, str], now: Mapping[str, str]) -> Sequence[str]:
+    """Return the files that are others than before, or are no longer there."""
+    return sorted(
+        {name for name, of_file in before.items() if (now.get(name) or digest(Path(name))) != of_file}
+        | (now.keys() - before.keys())
+    )
 
 
 class _Careful(pickle.Unpickler):

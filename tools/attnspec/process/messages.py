@@ -7,7 +7,7 @@ protocol; it ignores what it does not know.
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
@@ -179,7 +179,18 @@ def read_started(message: Message, adapter: str) -> Started:
         raise StartRefusedError(_text(message, "message", where))
     if message["type"] != "started":
         raise WireError(f'{where} must have the type "started" (or "error"), not {quoted(message["type"])}')
-    optional = ("version", "dtypes", "dtypes_of", "conventions", "without", "layout", "encoding", "input_dtypes")
+    optional = (
+        "version",
+        "dtypes",
+        "dtypes_of",
+        "demands",
+        "arguments",
+        "conventions",
+        "without",
+        "layout",
+        "encoding",
+        "input_dtypes",
+    )
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
     if not is_whole(protocol) or protocol not in VERSIONS:
@@ -196,7 +207,11 @@ def read_started(message: Message, adapter: str) -> Started:
         dtypes=_names(message.get("dtypes", ["float64"]), "dtypes", FLOAT_DTYPES),
         conventions=_conventions(message.get("conventions", {})),
         without=_strings(message.get("without", []), "without"),
-        dtypes_of=_dtypes_of(message.get("dtypes_of", {})),
+        dtypes_of=_by_operation(message.get("dtypes_of", {}), "dtypes_of", lambda _: FLOAT_DTYPES),
+        demands=_by_operation(message.get("demands", {}), "demands", lambda name: tuple(OPERATIONS[name].derived)),
+        arguments=_by_operation(
+            message.get("arguments", {}), "arguments", lambda name: tuple(OPERATIONS[name].arguments)
+        ),
         layout=None if "layout" not in message else _layout(message["layout"]),
     )
     read = message.get("input_dtypes", [])
@@ -324,13 +339,14 @@ def _strings(value: object, field: str) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def _dtypes_of(value: object) -> dict[str, tuple[str, ...]]:
+def _by_operation(value: object, field: str, known: Callable[[str], tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Read lists of names by operation, whose names are among those `known` for it."""
     by_operation = as_object(value)
     if by_operation is None:
-        raise WireError(f"dtypes_of must be an object of lists of dtypes by operation, not {quoted(value)}")
+        raise WireError(f"{field} must be an object of lists by operation, not {quoted(value)}")
     if by_operation:
-        _names([*by_operation], "dtypes_of", tuple(OPERATIONS))
-    return {name: _names(dtypes, f"dtypes_of {name}", FLOAT_DTYPES) for name, dtypes in by_operation.items()}
+        _names([*by_operation], field, tuple(OPERATIONS))
+    return {name: _names(names, f"{field} {name}", known(name)) for name, names in by_operation.items()}
 
 
 def _sendable(value: object) -> object:
@@ -356,6 +372,12 @@ def started_message(declaration: Declaration, encoding: Encoding) -> Message:
         **(
             {"dtypes_of": {name: [*each] for name, each in declaration.dtypes_of.items()}}
             if declaration.dtypes_of
+            else {}
+        ),
+        **({"demands": {name: [*each] for name, each in declaration.demands.items()}} if declaration.demands else {}),
+        **(
+            {"arguments": {name: [*each] for name, each in declaration.arguments.items() if each}}
+            if declaration.arguments
             else {}
         ),
         **({} if declaration.layout is None else {"layout": declaration.layout}),

@@ -12,6 +12,7 @@ import pytest
 from attnspec.base.errors import AttnspecError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.base.plain_text import plain_text
+from attnspec.cases.reading import SUFFIX
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.pytest_plugin.items import MARKER, UNGRADED, BaselineAsAWhole, CaseInDtype
@@ -229,9 +230,10 @@ def _markers(config: pytest.Config) -> Iterator[str]:
     given: str | None = config.option.attnspec_golden
     folder = GOLDEN_FOLDER if given is None else Path(given)
     yield f"{MARKER}: a case of attnspec"
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir():
-            yield f"{path.name}: a case of attnspec's profile {path.name}"
+    # A wheel has a bundle for each profile, a checkout a folder of files.
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    for profile in (path.stem for path in paths if path.suffix == SUFFIX or any(path.rglob("*.json"))):
+        yield f"{profile}: a case of attnspec's profile {profile}"
     for operation in OPERATIONS:
         yield f"{operation}: a case of attnspec's operation {operation}"
     for dtype in FLOAT_DTYPES:

@@ -71,9 +71,14 @@ class Explaining:
         return [f"{_HOW_SURE.get(diagnosis['certainty'], 'Perhaps it is')} {wanted}: {diagnosis['sentence']}"]
 
 
+_BETTER = ("passes now", "graded now")
+"""Findings that are no fault of the implementation."""
+
+
 def contradiction_sentence(contradiction: Finding) -> str:
     """Return why a result is not as its baseline expects."""
-    return f"In the baseline, it {contradiction.sentence}"
+    remedy = "; `attnspec gate` takes that in with --update-baseline" if contradiction.kind in _BETTER else ""
+    return f"In the baseline, it {contradiction.sentence}{remedy}"
 
 
 def summary_lines(results: Sequence[Result]) -> list[str]:

@@ -145,7 +145,8 @@ class Validating:
         folder = self.suite.folder
         retired = {case_id: tombstone.reason for case_id, tombstone in read_retired(folder).items()}
         found = self.baseline.contradictions(read_index(folder), retired)
-        return [plain_text(" ".join(filter(None, (one.subject, one.sentence)))) for one in found]
+        remedy = ["Where that is meant, `attnspec gate` takes it in with --update-baseline."] if found else []
+        return [*(plain_text(" ".join(filter(None, (one.subject, one.sentence)))) for one in found), *remedy]
 
     def beside_what_passed(self, wrong: Sequence[Result]) -> list[Result]:
         """Return wrong results after some passes of the same operations, which exclude causes."""

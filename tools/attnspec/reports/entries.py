@@ -25,7 +25,8 @@ def is_of_run(case: str) -> bool:
 
 def implementation_name(document: Mapping[str, Any]) -> str:
     """Return name and version of the implementation, harmless."""
-    return wording.shown_name(document["implementation"]["name"], document["implementation"]["version"])
+    implementation = document["implementation"]
+    return wording.shown_name(implementation["name"], implementation["version"], implementation["conventions"])
 
 
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
@@ -39,8 +40,31 @@ def profile_of(case: str) -> str:
 
 
 def wrong_results(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the results at which the implementation did something wrong, in order."""
-    return [result for result in document["results"] if result["status"] in WRONG]
+    """Return the results at which the implementation did something wrong, in order, but those that a baseline knows."""
+    return [result for result in document["results"] if result["status"] in WRONG and not is_known(result)]
+
+
+def is_known(result: Mapping[str, Any]) -> bool:
+    """Return whether a result is a failure that the baseline of a gated run expects."""
+    return result["status"] in WRONG and "known" in result
+
+
+def verdict(document: Mapping[str, Any]) -> str:
+    """Return the verdict of a run in one line, harmless: the gate's word, where the run was gated."""
+    if gate := document.get("gate"):
+        return plain_text(gate["headline"])
+    return wording.verdict_line(implementation_name(document), document["summary"], document.get("not_run"))
+
+
+def findings_apart(document: Mapping[str, Any]) -> list[str]:
+    """Return what closes the gate beside wrong results, a line for each kind and subject, harmless."""
+    wrong = {(result["case"], result["dtype"]) for result in wrong_results(document)}
+    lines: dict[str, list[str]] = {}
+    for finding in document.get("gate", {}).get("failing", ()):
+        if (finding["subject"], finding["dtype"]) not in wrong:
+            said = f"{finding['subject']}: {finding['sentence']}" if finding["subject"] else finding["sentence"]
+            lines.setdefault(plain_text(said), []).extend(filter(None, [finding["dtype"]]))
+    return [f"{line} ({', '.join(dtypes)})" if dtypes else line for line, dtypes in lines.items()]
 
 
 def by_operation(results: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
     from attnspec.diagnosis.undeclared import Declarations
     from attnspec.reports.wording import EndedEarly
-    from attnspec.runner import Result
+    from attnspec.runner import Key, Result
     from attnspec.runner.systematic import SystematicError
     from attnspec.targets import Declaration
 
@@ -114,6 +114,20 @@ def invocation_of(target: Target, golden: Path | None) -> Invocation:
     return Invocation(replace(target, python=None), None if golden is None else str(golden))
 
 
+@dataclass(frozen=True)
+class Gated:
+    """Word of the gate on a run, which its reports say in place of the verdict.
+
+    `known` maps case and dtype of results that the baseline expects, failures and unsupported ones, to its reasons;
+    `failing` are the findings that close the gate: kind, what it is about (a case or other words), dtype, sentence.
+    """
+
+    is_open: bool
+    headline: str
+    known: Mapping[Key, str]
+    failing: tuple[tuple[str, str, str | None, str], ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Report:
     """Report of one run.
@@ -147,6 +161,8 @@ class Report:
         Declarations under which most failures would be none; None where there are none.
     systematic
         Factors that were fitted over all passing results; a wrong one is among the results, too.
+    gated
+        The word of the gate; None where none was asked.
     """
 
     declaration: Declaration
@@ -163,6 +179,7 @@ class Report:
     probes: int | None = None
     could_be_declared: Declarations | None = None
     systematic: tuple[SystematicError, ...] = ()
+    gated: Gated | None = None
 
     @property
     def conforms(self) -> bool:
@@ -216,7 +233,7 @@ class Report:
         """Return the verdict in three lines: implementation, suite and environment; arrays are never printed."""
         from attnspec.reports import wording
 
-        name = wording.shown_name(self.declaration.name, self.declaration.version)
+        name = wording.shown_name(self.declaration.name, self.declaration.version, self.conventions)
         made_by = wording.made_by(self.suite_version, self.suite_digest, self.cases, self.environment)
         operations = ", ".join(self.declaration.operations) or "no operation"
         return "\n".join(
@@ -238,8 +255,13 @@ def report_to_json(report: Report) -> dict[str, Any]:
     declaration, invocation = report.declaration, report.invocation
     summaries = {"profiles": report.by_profile, "families": report.by_family}
     without = {"without": [*declaration.without]} if declaration.without else {}
-    requested_in = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
-    optional = {"not_run": report.not_run, "ended_early": report.ended_early, "probes": report.probes}
+    requested_in: dict[str, Any] = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
+    if declaration.not_arranged:
+        requested_in["not_arranged"] = [*declaration.not_arranged]
+    gated = report.gated
+    known: Mapping[Key, str] = {} if gated is None else gated.known
+    optional: dict[str, Any] = {"not_run": report.not_run, "ended_early": report.ended_early, "probes": report.probes}
+    optional["gate"] = None if gated is None else _gate_to_json(gated)
     return {
         "format": FORMAT,
         "suite": {"version": report.suite_version, "digest": report.suite_digest, "cases": report.cases},
@@ -257,7 +279,10 @@ def report_to_json(report: Report) -> dict[str, Any]:
             **({"export": True, "answers": invocation.answers} if invocation.export else {}),
         },
         "environment": dict(report.environment),
-        "results": [result_to_json(result) for result in report.results],
+        "results": [
+            result_to_json(result) | ({"known": known[key]} if (key := (result.case.id, result.dtype)) in known else {})
+            for result in report.results
+        ],
         "diagnosis": [diagnosis_to_json(entry) for entry in report.diagnosis],
         "summary": {
             **summary_to_json(report.summary),
@@ -275,6 +300,12 @@ def systematic_to_json(errors: Sequence[SystematicError]) -> list[dict[str, Any]
     """Return systematic errors, as the report's ``systematic`` has them."""
     names = ("operation", "dtype", "direction", "sentence", "deviation", "uncertainty", "cases", "limit", "is_wrong")
     return [{name: json_types(getattr(error, name)) for name in names} for error in errors]
+
+
+def _gate_to_json(gated: Gated) -> dict[str, Any]:
+    names = ("kind", "subject", "dtype", "sentence")
+    failing = [dict(zip(names, finding, strict=True)) for finding in gated.failing]
+    return {"open": gated.is_open, "headline": gated.headline, "failing": failing}
 
 
 def json_types(value: Any) -> Any:

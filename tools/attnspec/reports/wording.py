@@ -6,10 +6,12 @@ name of an implementation.
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any, Literal
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import TITLES
+from attnspec.contract.declarations import is_other_value
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
 from attnspec.specification import clause_text, clauses, errata
@@ -19,6 +21,7 @@ CLAUSES_GRADED = "clauses graded"
 """Headings that several reports share."""
 
 _FUNCTIONS_NAMED = 5
+_OPERATIONS_NAMED = 3
 
 EndedEarly = Literal["crashed", "interrupted", "given up"]
 """Why a run has not reached its end."""
@@ -72,9 +75,16 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
-def layout_sentence(layout: str | None) -> str | None:
-    """Return the layout in which an implementation was called; None for the contract's own."""
-    return None if layout is None else f"It was called in the layout {layout}."
+def layout_sentence(layout: str | None, not_arranged: Sequence[str]) -> str | None:
+    """Return the layout in which an implementation was called; None for the contract's own.
+
+    The operations `not_arranged` have no other form in it.
+    """
+    if layout is None:
+        return None
+    stay = ", ".join(not_arranged) if len(not_arranged) <= _OPERATIONS_NAMED else f"{len(not_arranged)} operations"
+    pages = "its page" if len(not_arranged) == 1 else "their pages"
+    return f"It was called in the layout {layout}{f'; {stay} as on {pages}' if not_arranged else ''}."
 
 
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
@@ -88,9 +98,16 @@ def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly 
     return f"{what}, because {_WHY_ENDED[ended_early]}"
 
 
-def shown_name(name: str, version: str | None) -> str:
-    """Return name and version of an implementation, harmless and so short that the verdict after it is seen."""
-    return plain_text(" ".join(filter(None, (name, version))), longest=80)
+def shown_name(name: str, version: str | None, conventions: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return name and version of an implementation, harmless and so short that the verdict after it is seen.
+
+    Conventions are named under which it has another value of an attribute, always, than the page's default.
+    """
+    shown = plain_text(" ".join(filter(None, (name, version))), longest=80)
+    values = plain_text(
+        ", ".join(f"{key}={choice}" for key, choice in conventions.items() if is_other_value(key, choice))
+    )
+    return f"{shown} ({values})" if values else shown
 
 
 def verdict_line(name: str, summary: Mapping[str, Any], not_run: int | None = None) -> str:

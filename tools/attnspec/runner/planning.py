@@ -15,13 +15,14 @@ from attnspec.base.errors import FixtureError
 from attnspec.bounds import Tolerance, precision_of, stacked
 from attnspec.cases import Case, Inputs, Suite, run_attributes
 from attnspec.cases.stored_tolerances import Grade, StoredTolerances
-from attnspec.contract import OPERATIONS, declarations
+from attnspec.contract import CONVENTIONS, OPERATIONS, declarations
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
 from attnspec.contract.layout import clauses_in
 from attnspec.families.lookup import family_of, lacking_capability, needed_capabilities
 from attnspec.grading import NotGraded, Run, expectation
+from attnspec.grading.expectation import reference_outputs
 from attnspec.grading.stored_tolerance import StoredTolerance
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
     The case has the clauses alone that hold in the requested layout.
     """
     case = case._replace(clauses=clauses_in(case.clauses, declaration.requested_in))
+    demanded = [name for name in declaration.demands.get(case.operation, ()) if name not in case.inputs]
     runs: dict[str, Run] = {}
     dtypes = [dtype for dtype in case.dtypes if dtype in requested] if case.dtypes else [ANY]
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
@@ -101,13 +103,38 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
     for dtype in dtypes:
         choices = resolved.choices_of_run(case, dtype)
         reason = _not_offered(case, dtype, declaration, choices)
-        if reason is None:
+        if reason is None and demanded:
+            given = _with_derived(case, dtype, demanded)
+            runs |= (
+                {dtype: ungraded_run(case, dtype, given)}
+                if isinstance(given, str)
+                else prepare(given, [dtype], choices)
+            )
+        elif reason is None:
             together.setdefault(id(choices), (choices, []))[1].append(dtype)
         else:
             runs[dtype] = ungraded_run(case, dtype, reason)
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
-    return [runs[dtype]._replace(layout=declaration.requested_in) for dtype in dtypes]
+    at_default = _at_default(case, declaration)
+    return [
+        runs[dtype]._replace(
+            attributes={name: value for name, value in runs[dtype].attributes.items() if name not in at_default},
+            layout=declaration.requested_in,
+            at_default=at_default,
+        )
+        for dtype in dtypes
+    ]
+
+
+def _at_default(case: Case, declaration: Declaration) -> frozenset[str]:
+    """Return the attributes that are not taken and have their default in a case: it is put to all, without them."""
+    defaults = OPERATIONS[case.operation].defaults
+    return frozenset(
+        name
+        for name, default in defaults.items()
+        if case.attributes.get(name, default) == default and declaration.lacks_argument(case.operation, name)
+    )
 
 
 def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choices) -> str | None:
@@ -121,9 +148,29 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choi
         return f"it is declared to be without {lacked}"
     for name, only in choices.departing[Settles.ATTRIBUTE].items():
         stated = case.attributes.get(name)
+        if stated is None and not CONVENTIONS[name].stated_where_it_matters:
+            stated = OPERATIONS[case.operation].defaults.get(name)
         if stated is not None and stated != only:
             return f"{name}={stated} is not offered; it has {only} alone"
     return None
+
+
+def _with_derived(case: Case, dtype: str, names: Sequence[str]) -> Case | str:
+    """Return a case with inputs that follow from its others as a run in a dtype sees them; or why there are none."""
+    derived, inputs = OPERATIONS[case.operation].derived, dict(case.inputs)
+    for name in names:
+        forward = OPERATIONS[derived[name]]
+        seen = {of: rounded_to(case.inputs[of], dtype) for of in forward.arguments if of in case.inputs}
+        stated = {of: value for of, value in run_attributes(dtype, case.attributes).items() if of in forward.arguments}
+        try:
+            inputs[name] = found = reference_outputs(forward.name, seen, stated)[name]
+        except ValueError as refusal:
+            return f"it demands {name}, and no forward pass gives it: {refusal}"
+        with np.errstate(over="ignore"):
+            if np.any(np.isfinite(found) & np.isinf(rounded_to(found, dtype))):
+                return f"it demands {name}, which {dtype} cannot hold"
+    # The new inputs would not follow from a changed argument.
+    return case._replace(inputs=inputs, changed_argument=None)
 
 
 def prepare(case: Case, dtypes: Sequence[str], choices: Choices) -> dict[str, Run]:

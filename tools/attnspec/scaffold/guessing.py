@@ -179,7 +179,7 @@ def _with_fixed_attributes(draft: Draft, prober: Prober, said: list[str]) -> Dra
         elif of:
             said.append(
                 f"to declare: {name}, under no choice of which most cases that state it are right; "
-                "as long as it is not, they are not graded"
+                f"as long as it is not, it is graded as {draft.call.operation.defaults[name]}"
             )
     return replace(draft, declared={**draft.declared, "conventions": chosen}) if chosen else draft
 

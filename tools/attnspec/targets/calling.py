@@ -28,13 +28,15 @@ class Signature:
     """How one callable takes the arguments of one operation; `names` maps contract names to its own.
 
     `takes_everything`: it has ``**kwargs``, or cannot be read. `positional`: own names that must go by position, with
-    their defaults. `demanded`: optional contract arguments for which it has no default.
+    their defaults. `demanded`: optional contract arguments for which it has no default, with that of the contract;
+    `demands` are those of them that follow from other inputs: nothing stands for them.
     """
 
     names: Mapping[str, str]
     takes_everything: bool = False
     positional: Mapping[str, Any] = field(default_factory=dict[str, Any])
     demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    demands: tuple[str, ...] = ()
     # No property: a debugger that traces a call would step into it.
     _is_the_contracts: bool = field(init=False)
 
@@ -53,6 +55,10 @@ class Signature:
         if self.takes_everything or arguments.keys() <= self.names.keys():
             return None
         return next(name for name in arguments if name not in self.names)
+
+    def misses(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return the first argument that the callable demands, that nothing stands for and that is not given."""
+        return next((name for name in self.demands if name not in arguments), None) if self.demands else None
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""
@@ -110,13 +116,15 @@ def read_signature(
     optional = dict.fromkeys(operation.optional_inputs) | {
         name: default for name, default in operation.attributes.items() if default is not REQUIRED
     }
-    demanded = {
+    without_default = {
         name: default
         for name, default in optional.items()
         if names.get(name) in own_names and parameters[names[name]].default is inspect.Parameter.empty
     }
+    demands = tuple(name for name in without_default if name in operation.derived)
+    demanded = {name: default for name, default in without_default.items() if name not in demands}
     positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}
-    return Signature(names, takes_everything, positional, demanded)
+    return Signature(names, takes_everything, positional, demanded, demands)
 
 
 def outputs_by_name(

@@ -68,7 +68,17 @@ class InProcessImplementation:
             self._functions |= passes
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
-        self.declaration = replace(_declaration(holder, adapter, offered, declared), unfit=unfit)
+        signatures = self._signatures.items()
+        self.declaration = replace(
+            _declaration(holder, adapter, offered, declared),
+            unfit=unfit,
+            demands={name: signature.demands for name, signature in signatures if signature.demands},
+            arguments={
+                name: tuple(argument for argument in OPERATIONS[name].arguments if argument in signature.names)
+                for name, signature in signatures
+                if not signature.takes_everything
+            },
+        )
         self._handed_out = HandedOut()
 
     def run(self, request: Request) -> Answer:
@@ -77,10 +87,9 @@ class InProcessImplementation:
         if function is None:
             return Declined(f"{request.operation} is not offered")
         signature = self._signatures[request.operation]
-        arguments = {**request.inputs, **request.attributes}
-        lacking = signature.lacks(arguments)
-        if lacking is not None:
-            return Declined(f"it has no argument {lacking!r}")
+        arguments = self._arguments(request, signature)
+        if isinstance(arguments, Declined):
+            return arguments
         pristine = {name: fingerprint(array) for name, array in request.inputs.items()}
         try:
             given = request.inputs if self._tensors is None else self._given(request.inputs, self._tensors)
@@ -126,6 +135,18 @@ class InProcessImplementation:
             kept = {name: array.copy() for name, array in answer.values.items()}
             return Outputs(kept, changed, self._handed_out.overwritten(request, answer.values, kept))
         return answer
+
+    def _arguments(self, request: Request, signature: Signature) -> dict[str, Any] | Declined:
+        """Return the arguments of a call; those that the function lacks are left out at the contract's default."""
+        arguments = {**request.inputs, **request.attributes}
+        lacking = signature.lacks(arguments)
+        if lacking is not None:
+            arguments = self._operations[request.operation].beside_defaults(arguments, signature.names)
+            lacking = signature.lacks(arguments)
+        if lacking is not None:
+            return Declined(f"it has no argument {lacking!r}")
+        missing = signature.misses(arguments)
+        return arguments if missing is None else Declined(f"it demands {missing!r}, which is not given")
 
     def _given(self, inputs: Mapping[str, NDArray[Any]], tensors: Tensors) -> Mapping[str, Any]:
         """Return the tensors that are handed over for the inputs; those that are one array are one tensor."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract import FAMILIES, IN_LAYOUT, OPERATIONS
-from attnspec.contract.arrangement import Arrangement, Axes, Circumstances, Layout, Repacked
+from attnspec.contract.arrangement import Arrangement, Axes, AxesOfOperations, Circumstances, Layout, Repacked
 from attnspec.contract.implementation import (
     Answer,
     Declaration,
@@ -86,14 +86,21 @@ class LaidOut(Wrapped):
         super().__init__(implementation)
         self._layout = layout
         self._name = name
-        self._declaration = replace(implementation.declaration, requested_in=name)
         self._repacked_here = frozenset(IN_LAYOUT.get(layout_name(name) or "", ()))
+        declaration = implementation.declaration
+        stay = tuple(operation for operation in declaration.operations if not self._arranges(operation))
+        self._declaration = replace(declaration, requested_in=name, not_arranged=stay)
         self._calls: Counter[tuple[object, ...]] = Counter()
 
     @property
     def declaration(self) -> Declaration:
         """The implementation's declaration, with the layout in which it is called."""
         return self._declaration
+
+    def _arranges(self, operation: str) -> bool:
+        """Return whether an operation has another form in the layout."""
+        arranging = family_of(operation).layouts().get(layout_name(self._name) or "")
+        return operation in (arranging.concerns if isinstance(arranging, AxesOfOperations) else self._repacked_here)
 
     def run(self, request: Request) -> Answer:
         """Call the implementation once, or once for each entry of the axes that it does not know."""

@@ -11,9 +11,10 @@ from attnspec.base.errors import TargetError, UsageError
 from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import make_console
 from attnspec.guard.task import Task
+from attnspec.targets.sources import digests
 from attnspec.targets.target import Target
 from attnspec_draws.campaign.executors import Executor, open_executor
-from attnspec_draws.campaign.keeping import Kept, digests
+from attnspec_draws.campaign.keeping import Kept
 from attnspec_draws.campaign.outcome import PartOutcome, tallied
 from attnspec_draws.campaign.plan import Plan, Sought
 from attnspec_draws.campaign.workers import WorkerLostError

@@ -26,9 +26,12 @@ VARIANTS = (0, 1, REVERSED)
 """Each draw is called with other numbers, too, and with its own in the opposite order: shapes and sums stay."""
 
 _GIVEN_UP = 3
-"""Answers in a row that did not come, by a crash or for the time, after which no more is called."""
+"""Calls in a row without an answer after which no more is called."""
 
 _LOST = ("crash", "timeout")
+
+_NO_ANSWER = (*_LOST, "malformed")
+"""Statuses of calls without an answer: to read a line without end takes as long each time as to wait for one."""
 
 _MOST_OF = 0.5
 """The share of questions answered wrongly from which on a trick explains them; the others have a cause of their own."""
@@ -124,7 +127,7 @@ class Calling:
         """Find out whether to ask no more."""
         limit = self.conditions.total_seconds
         last = self.results[-_GIVEN_UP:]
-        if len(last) == _GIVEN_UP and all(result.status in _LOST for result in last):
+        if len(last) == _GIVEN_UP and all(result.status in _NO_ANSWER for result in last):
             self.stopped = "No more was called after three in a row without an answer."
         elif limit is not None and self._seconds > limit:
             self.stopped = f"No more was called: all calls together took more than {limit:g} seconds."

@@ -10,24 +10,17 @@ from pathlib import Path
 from shutil import which
 
 from attnspec.base.errors import UsageError
-from attnspec.contract.dtypes import numpy_dtype
 from attnspec.process.opening import behind_layers, without_own_choices
 from attnspec.process.process import ProcessImplementation, isolated
 from attnspec.targets import Implementation
 from attnspec.targets.target import Target
-from attnspec_draws.judge.shapes import Shape
-
-MESSAGE_LIMIT = 2**32
-"""Longest message in bytes: tensors of real sizes fit, and what a candidate sends without end does not."""
+from attnspec_draws.judge.shapes import MESSAGE_LIMIT, Shape
 
 _ROOM = 2**26
 """Bytes of a line beside what its tensors take: as many as any line of the protocol may have."""
 
 _CHARACTERS = 32
 """Characters of a number at most, where a program writes it out; in base64 it has a third of them."""
-
-_BYTES_SENT = 4 / 3
-"""Characters of base64 to a byte."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +45,6 @@ class Conditions:
     megabytes: int | None = None
     sandbox: str | None = None
     forbidden: tuple[str, ...] = ()
-
-
-def check_size(shape: Shape) -> None:
-    """Raise `UsageError` if the inputs of a shape are too large for a message to the candidate."""
-    numbers = _numbers_sent(shape)
-    widest = max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
-    if numbers * widest * _BYTES_SENT > MESSAGE_LIMIT:
-        raise UsageError(
-            f"The inputs of {shape.text} have {numbers * widest / 1e9:.1f} GB, and a candidate can be sent "
-            f"{MESSAGE_LIMIT / _BYTES_SENT / 1e9:.1f} GB: take fewer batch entries or heads."
-        )
 
 
 def check_is_there(candidate: Target) -> None:
@@ -92,7 +74,7 @@ def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -
     """
     before = shlex.split(conditions.sandbox) if conditions.sandbox else []
     # A line of an answer, or of a question, has all numbers and some room.
-    numbers = max(max(_numbers_sent(shape), shape.expected) for shape in shapes)
+    numbers = max(max(shape.sent, shape.expected) for shape in shapes)
     limit = min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
     limited = replace(candidate, timeout=conditions.seconds, start_timeout=conditions.start_seconds)
     if candidate.command is not None:
@@ -116,8 +98,3 @@ def as_judged(candidate: Target, implementation: Implementation, shapes: Sequenc
     """Wrap a candidate as it is judged: in its layout, and graded by no conventions of its own choice."""
     dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
     return behind_layers(implementation, candidate, nearest=(partial(without_own_choices, dtypes=dtypes.keys()),))
-
-
-def _numbers_sent(shape: Shape) -> int:
-    """Return how many numbers the inputs of a shape have."""
-    return sum(math.prod(of) for of in shape.shapes.values())

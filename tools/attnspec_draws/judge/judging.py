@@ -19,7 +19,6 @@ from attnspec_draws.judge.candidate import (
     as_judged,
     check_conditions,
     check_is_there,
-    check_size,
     opened,
 )
 from attnspec_draws.judge.own_inputs import OwnCheckFound, tried
@@ -99,10 +98,8 @@ def judged(
 ) -> tuple[JudgeReport, ...]:
     """Judge candidates by the same draws, one after the other, so that none can do anything to another.
 
-    `follow` receives the progress; `AttnspecError` where a shape is too large to be sent, or the sandbox is missing.
+    `follow` receives the progress; `AttnspecError` where the sandbox is missing.
     """
-    for shape in shapes:
-        check_size(shape)
     check_conditions(conditions)
     for candidate in candidates:
         check_is_there(candidate)

@@ -12,7 +12,7 @@ from typing import Any, cast
 from attnspec.base.errors import UsageError
 from attnspec.cases.tensor_json import shapes_of
 from attnspec.contract import OPERATIONS
-from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.contract.operation import Input
 from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec_draws.drawing import case_of
@@ -27,6 +27,12 @@ _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT
 
 _NAMES = ("operation", "dtypes", "shapes", "without", "own_check")
 """Entries of a file of shapes; the first three are required."""
+
+MESSAGE_LIMIT = 2**32
+"""Longest message in bytes: tensors of real sizes fit, and what a candidate sends without end does not."""
+
+_BYTES_SENT = 4 / 3
+"""Characters of base64 to a byte."""
 
 ROWS = 32
 """Rows of a large draw that are compared with values; all others must lie in their hull."""
@@ -67,6 +73,11 @@ class Shape:
     without: frozenset[str] = frozenset()
     expected: int = 0
 
+    @property
+    def sent(self) -> int:
+        """How many numbers the inputs have."""
+        return sum(math.prod(of) for of in self.shapes.values())
+
 
 def read_shapes(path: Path) -> tuple[Shape, ...]:
     """Read a file of shapes; `UsageError`, whose message shows how one looks, where it is unreadable or none."""
@@ -103,8 +114,20 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     every = cast("list[Any]", shapes)
     own = own_check_from(stated["own_check"], said_by=said_by) if "own_check" in stated else None
     without = _without(stated.get("without", []), said_by)
-    read = (replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every)
+    read = [replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every]
+    for shape in read:
+        _check_size(shape)
     return tuple(replace(shape, expected=_expected(shape, said_by)) for shape in read)
+
+
+def _check_size(shape: Shape) -> None:
+    """Raise `UsageError` if the inputs of a shape are too large for a message to the candidate."""
+    size = shape.sent * max(numpy_dtype(dtype).itemsize for dtype in shape.dtypes)
+    if size * _BYTES_SENT > MESSAGE_LIMIT:
+        raise UsageError(
+            f"The inputs of {shape.text} have {size / 1e9:.1f} GB, and a candidate can be sent "
+            f"{MESSAGE_LIMIT / _BYTES_SENT / 1e9:.1f} GB: take fewer batch entries or heads."
+        )
 
 
 def _expected(shape: Shape, said_by: str) -> int:

@@ -283,10 +283,24 @@ def test_check_compares_one_file_with_the_digest_that_its_folder_has(golden, cap
     assert "SHA-256 differs" in capsys.readouterr().err
 
 
-def test_check_says_that_a_file_by_itself_has_no_digest(golden, tmp_path, capsys) -> None:
-    apart = tmp_path / "apart" / "context_vector.json"
+@pytest.mark.parametrize("own_folder", [True, False], ids=["--golden", "shipped"])
+def test_check_compares_a_copy_by_its_id(golden, tmp_path, capsys, own_folder) -> None:
+    apart = tmp_path / "apart" / "a_copy.json"
     apart.parent.mkdir()
     shutil.copy(golden.path(), apart)
+    words = ["check", str(apart), *(["--golden", str(golden.folder)] if own_folder else [])]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "1 file is sound.\n"
+    apart.write_bytes(replaced(b"0.09578693567", b"0.09578693568")(apart.read_bytes()))
+    assert main(words) == 2
+    sentence = capsys.readouterr().err
+    assert f"a_copy.json holds the id '{CONTEXT}' at /id, and is not the file that" in sentence
+
+
+def test_check_says_that_a_file_that_no_index_names_has_no_digest(golden, tmp_path, capsys) -> None:
+    apart = tmp_path / "apart" / "context_vector.json"
+    apart.parent.mkdir()
+    apart.write_bytes(golden.path().read_bytes().replace(f'"id": "{CONTEXT}"'.encode(), b'"id": "documents/003/own"'))
     assert main(["check", str(apart), str(golden.path())]) == 0
     assert capsys.readouterr().out == "2 files are sound, 1 without a digest, as no index names it.\n"
     (tmp_path / "index.json").write_text('{"pages": ["apart"]}')

@@ -226,7 +226,8 @@ def one_way(alignment):
         ("bottom_right", "bottom_right", "unsupported", "pass"),
         ("bottom_right", "top_left", "fail", "unsupported"),
         ("top_left", "bottom_right", "unsupported", "fail"),
-        ("top_left", "any", "unsupported", "unsupported"),
+        ("top_left", "any", "pass", "unsupported"),
+        ("bottom_right", "any", "fail", "unsupported"),
     ],
 )
 def test_an_attention_with_one_alignment_is_graded_on_the_cases_that_match(followed, declared, top_left, bottom_right):

@@ -107,38 +107,39 @@ SITUATIONS = {
     ),
     "fixed": Situation(
         1,
-        f"{COLUMNS} (float64, float32): is listed as fail and passes now: remove it",
+        "These pass now; --update-baseline removes their entries (2) "
+        f"{COLUMNS} (float64, float32): is listed as fail and passes now",
         before={"columns": "wrong"},
     ),
     "fixed, lenient": Situation(
         0,
-        "passes now: remove it mine passes the gate: 6 of 6 passed. 2 warnings.",
+        "passes now mine passes the gate: 6 of 6 passed. 2 warnings.",
         before={"columns": "wrong"},
         options=("--lenient",),
     ),
     "offered now": Situation(
         1,
-        f"{COLUMNS} (float64, float32): was unsupported and passes now; --update-baseline takes that in",
+        f"{COLUMNS} (float64, float32): was unsupported and passes now",
         before={"columns": "declines"},
-        of_format_1=f"{COLUMNS} (float64, float32): is listed as unsupported and passes now: remove it",
+        of_format_1=f"{COLUMNS} (float64, float32): is listed as unsupported and passes now",
     ),
     "vanished case": Situation(
         1,
-        f"{COLUMNS} (float32, float64): is listed, but there is no such case: remove it",
+        f"{COLUMNS} (float32, float64): is listed, but there is no such case",
         before={"columns": "wrong"},
         happens=lambda checkout: checkout.remove_case(COLUMNS),
         says_not="New cases (",
     ),
     "vanished case, lenient": Situation(
         1,
-        "there is no such case: remove it",
+        "there is no such case",
         before={"columns": "wrong"},
         happens=lambda checkout: checkout.remove_case(COLUMNS),
         options=("--lenient",),
     ),
     "retired case": Situation(
         1,
-        f"{COLUMNS} (float32, float64): is listed, but there is no such case (retired: It was there twice.): remove it",
+        f"{COLUMNS} (float32, float64): is listed, but there is no such case (retired: It was there twice.)",
         before={"columns": "wrong"},
         happens=retire_columns,
     ),
@@ -149,7 +150,7 @@ SITUATIONS = {
     ),
     "dtype of a case vanished": Situation(
         1,
-        f"{COLUMNS} (float32): is listed, but the case is not offered in this dtype: remove it",
+        f"{COLUMNS} (float32): is listed, but the case is not offered in this dtype",
         before={"columns": "wrong"},
         now={"columns": "wrong"},
         happens=lambda checkout: checkout.edit_case(COLUMNS, dtypes=["float64"]),
@@ -385,7 +386,8 @@ GROUPS = {
     ),
     "a claim of which something is graded now": Situation(
         1,
-        f"No longer unsupported (1) cases *columns: 2 of 2 are no longer unsupported, such as {COLUMNS} (float64)",
+        "No longer unsupported; --update-baseline takes that in (1) "
+        f"cases *columns: 2 of 2 are no longer unsupported, such as {COLUMNS} (float64)",
         before={"columns": "declines"},
         happens=CLAIM,
     ),
@@ -403,7 +405,7 @@ GROUPS = {
     ),
     "a text of which a part is graded now": Situation(
         1,
-        "said not this one: covers 2 results, not 4; --update-baseline takes that in",
+        "said not this one: covers 2 results, not 4",
         before={"columns": "declines", "whole": "declines"},
         now={"columns": "declines"},
     ),
@@ -421,7 +423,7 @@ GROUPS = {
         options=("--lenient",),
     ),
     "a text of which nothing is left": Situation(
-        1, "said not this one: covers 0 results, not 2; remove it", before={"columns": "declines"}
+        1, "said not this one: covers 0 results, not 2", before={"columns": "declines"}
     ),
     "one lost for another one, under the same text": Situation(
         1,
@@ -456,7 +458,7 @@ GROUPS = {
     ),
     "a case of a group is retired": Situation(
         1,
-        "said not this one: covers 2 results, not 4 (1 case that the baseline knows left the suite); --update-baseline",
+        "said not this one: covers 2 results, not 4 (1 case that the baseline knows left the suite)",
         before={"columns": "declines", "whole": "declines"},
         now={"columns": "declines", "whole": "declines"},
         happens=retire_whole,
@@ -471,14 +473,14 @@ GROUPS = {
     ),
     "a count that is too high": Situation(
         1,
-        "said not this one: covers 2 results, not 3; --update-baseline takes that in",
+        "said not this one: covers 2 results, not 3",
         before={"columns": "declines"},
         now={"columns": "declines"},
         happens=edit_groups(count=3),
     ),
     "a count that is too low": Situation(
         1,
-        "said not this one: covers 2 results, not 1;",
+        "said not this one: covers 2 results, not 1",
         before={"columns": "declines"},
         now={"columns": "declines"},
         happens=edit_groups(count=1),
@@ -498,7 +500,7 @@ GROUPS = {
     ),
     "a criterion of several that does not hold": Situation(
         1,
-        "dtype float64, operation context_vector, said not this one: covers 0 results, not 2; remove it",
+        "dtype float64, operation context_vector, said not this one: covers 0 results, not 2",
         before={"columns": "declines"},
         now={"columns": "declines"},
         happens=edit_groups(dtype="float64", operation="context_vector"),

@@ -59,7 +59,10 @@ def test_reasons_are_kept_and_what_changed_is_said(checkout):
     status, out, _ = checkout.gate("--update-baseline")
     assert status == 0
     assert "is written: 4 known failures (2 added, 2 changed), 0 groups of what is unsupported (1 removed), 6 " in out
-    assert "Say why beside the 2 without a reason." in out
+    assert (
+        "Say why beside the 2 without a reason; --reason TEXT says it of all failures at once, --reason 'GLOB=TEXT' of "
+        "some."
+    ) in out
     assert f"New among the known failures: {ROWS} (float32), {ROWS} (float64)." in out
     entries = json.loads(checkout.baseline.read_text("utf-8"))["failures"]
     assert [(entry["case"], entry["status"], entry["reason"]) for entry in entries] == [
@@ -124,7 +127,40 @@ def test_an_empty_reason_is_a_reason_to_ask(checkout):
     for part in ("failures", "groups"):
         checkout.edit_baseline(**{part: [entry | {"reason": ""} for entry in document[part]]})
     assert checkout.gate()[0] == 0
-    assert "Say why beside the 3 without a reason." in checkout.gate("--update-baseline")[1]
+    assert "Say why beside the 3 without a reason; --reason TEXT" in checkout.gate("--update-baseline")[1]
+
+
+def test_one_reason_for_many_failures(checkout):
+    checkout.adapter(rows="wrong", columns="wrong", whole="wrong")
+    document = checkout.update()
+    document["failures"][0]["reason"] = "written by hand"
+    checkout.edit_baseline(failures=document["failures"])
+    words = (
+        "--reason",
+        "*/softmax_of_rows=the last row = a copy",
+        "--reason",
+        "will be fixed in 2.1",
+        "--reason",
+        "a/*=x",
+    )
+    status, out, _ = checkout.gate("--update-baseline", *words)
+    assert status == 0
+    assert "without a reason;" not in out
+    assert "--reason: no failure without a reason matches a/*." in out
+    reasons = {(entry["case"], entry["dtype"]): entry["reason"] for entry in checkout.update()["failures"]}
+    assert reasons == {
+        (COLUMNS, "float32"): "written by hand",
+        (COLUMNS, "float64"): "will be fixed in 2.1",
+        (ROWS, "float32"): "the last row = a copy",
+        (ROWS, "float64"): "the last row = a copy",
+        (WHOLE, "float32"): "will be fixed in 2.1",
+        (WHOLE, "float64"): "will be fixed in 2.1",
+    }
+
+
+def test_a_reason_goes_into_an_update_alone(checkout):
+    status, _, err = checkout.gate("--reason", "planned", baseline=False)
+    assert (status, err) == (2, "attnspec: --reason: it is written beside failures by --update-baseline; give both.")
 
 
 def test_a_baseline_of_format_1_becomes_one_of_format_2(checkout):

@@ -1,8 +1,11 @@
 """Results are kept as they come, survive SIGKILL, and a second run goes on and comes to the same report."""
 
 import itertools
+import shutil
 import signal
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +38,7 @@ def causal_mask(query_length, key_length=None, offset=0, additive=False):
 """It is right along the first axis alone, so that some cases pass and some fail, with something to diagnose."""
 
 PROOF = pytest.mark.proof
+MAPS = Path("/proc/self/maps")
 OPTIONS = ("--profile", "documents", "--profile", "layout", "--select", "*softmax*", "--resume", "kept")
 GUARDS = {"fork": ("fork", ()), "spawn": ("subprocess", ()), "isolate": ("fork", ("--isolate",))}
 """Each way of keeping the target apart, with the option that asks for it."""
@@ -150,6 +154,72 @@ def test_after_a_crash_it_goes_on_behind_it(command):
     assert last.status == 1
 
 
+WAYS = {
+    "in its own file": ("mine.py", (), ("./mine.py",)),
+    "in a module that is imported late": ("late.py", (), ("./mine.py",)),
+    "in a package that lies elsewhere": ("elsewhere/kernels/tiles.py", (), ("./mine.py",)),
+    "in a process of its own": ("late.py", ("--isolate",), ("./mine.py",)),
+    "in a program": ("late.py", ("--command", f"{sys.executable} program.py"), ()),
+}
+"""Where code is changed, in which file, and how it is run."""
+
+
+@pytest.mark.parametrize(("changed", "words", "target"), WAYS.values(), ids=WAYS)
+def test_changed_code_is_run_anew_with_a_sentence(changed, words, target, command, monkeypatch):
+    folder = command.folder
+    (folder / "elsewhere" / "kernels").mkdir(parents=True)
+    (folder / "elsewhere" / "kernels" / "__init__.py").touch()
+    (folder / "elsewhere" / "kernels" / "tiles.py").write_text("def scaled(array):\n    return 1.0 * array\n", "utf-8")
+    (folder / "late.py").write_text("from kernels.tiles import scaled\nfactor = 1.0\n", "utf-8")
+    (folder / "mine.py").write_text(
+        "import sys\nimport numpy as np\nsys.path.append('elsewhere')\n\n\ndef softmax(x, axis=-1):\n"
+        "    from late import factor, scaled\n    e = np.exp(x - x.max(axis=axis, keepdims=True))\n"
+        "    return 1.0 * scaled(factor * e / e.sum(axis=axis, keepdims=True))\n",
+        "utf-8",
+    )
+    (folder / "program.py").write_text(
+        "import sys\nsys.path.insert(0, '.')\nimport mine\nfrom attnspec.process.serving import main\n"
+        "sys.exit(main(['./mine.py']))\n",
+        "utf-8",
+    )
+    words = ("gate", "--resume", "kept", *words)
+    first = command(*words, target=target)
+    assert (first.status, first.err) == (0, "")
+    again = command(*words, target=target)
+    assert again.status == 0
+    assert "--resume kept: 5 of its 5 results, of the same code, are taken over from the run of 20" in again.err
+    path = folder / changed
+    path.write_text(path.read_text("utf-8").replace("1.0", "1.01"), "utf-8")
+    after = command(*words, target=target)
+    assert after.status == 1
+    assert f"--resume kept: {changed} has changed since 20" in after.err
+    assert "Its 5 results of the code before are let go, and everything is run anew." in after.err
+    assert "--resume kept: 5 of its 5 results, of the same code," in command(*words, target=target).err
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="the system does not say which libraries are loaded")
+def test_a_changed_library_of_c_is_run_anew(command):
+    library = next(Path(line.split()[-1]) for line in MAPS.read_text().splitlines() if "/libm." in line)
+    shutil.copy(library, command.folder / "kernel.so")
+    command.adapter("\ndef accident(x):\n    ctypes.CDLL('./kernel.so')\n")
+    assert command("validate", "--resume", "kept").status == 0
+    with (command.folder / "kernel.so").open("ab") as file:
+        file.write(b"newer")
+    ran = command("validate", "--resume", "kept")
+    assert ran.status == 0
+    assert "--resume kept: kernel.so has changed since" in ran.err
+
+
+def test_results_of_code_that_nobody_knows_are_let_go(tmp_path):
+    path = tmp_path / "results"
+    journal, _ = open_kept(path, {"TARGET": "mine"}, {})
+    journal._append(("about", {"since": ""}))
+    journal._append(("has", "core/plain", "float64", (None, "pass"), 0.1, None))
+    _, said = open_kept(path, {"TARGET": "mine"}, {})
+    assert said == f"--resume {path}: it does not say which code gave its 1 result. Everything is run anew."
+    assert open_kept(path, {"TARGET": "mine"}, {})[1] == ""
+
+
 def test_a_file_of_another_run_is_refused(command):
     command.adapter("")
     assert command("validate", "--resume", "kept").status == 0
@@ -168,10 +238,10 @@ def test_a_file_of_another_run_is_refused(command):
 
 def test_words_in_one_text_and_in_several_are_the_same(tmp_path):
     path = tmp_path / "results"
-    open_kept(path, {"--rename": "Q=query,K=key"})
-    open_kept(path, {"--rename": "Q=query, K=key", "--device": ""})
+    open_kept(path, {"--rename": "Q=query,K=key"}, {})
+    open_kept(path, {"--rename": "Q=query, K=key", "--device": ""}, {})
     with pytest.raises(UsageError, match="--rename was Q=query,K=key and is Q=query"):
-        open_kept(path, {"--rename": "Q=query"})
+        open_kept(path, {"--rename": "Q=query"}, {})
 
 
 def test_a_file_of_another_target_or_suite_is_refused(command):
@@ -190,9 +260,9 @@ def test_a_file_of_another_target_or_suite_is_refused(command):
 
 
 def test_a_target_that_declares_something_else_now_is_refused(command):
-    command.adapter("")
+    command.adapter("\nversion = '2' if os.path.exists('newer') else '1'\n")
     assert command("validate", "--resume", "kept").status == 0
-    command.adapter("\nversion = '2'\n")
+    (command.folder / "newer").touch()
     ran = command("validate", "--resume", "kept")
     assert ran.status == 2
     assert "mine declares something else than when the file of --resume was written." in ran.err

@@ -74,6 +74,10 @@ def test_a_full_start_answer_survives_the_way_there_and_back():
 
 
 BROKEN_STARTS = {
+    "demands of nothing that follows": (
+        {"demands": {"scaled_dot_product_attention_backward": ["query"]}},
+        "demands scaled_dot_product_attention_backward",
+    ),
     "another type": ({"type": "outputs"}, 'the type "started"'),
     "no name": ({"name": None}, "name must be a string"),
     "a version that was not offered": ({"protocol": 2}, "picked protocol 2, but this harness speaks 1"),

@@ -218,6 +218,53 @@ def test_multi_head_attention_without_a_batch_axis_is_called_for_each_entry(layo
     assert fake.requests[1].attributes == {"num_heads": H}
 
 
+def turned(x, cos, sin):
+    """The half pairing over the last axis; the tables fit the axes before it."""
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([cos * first - sin * second, sin * first + cos * second], axis=-1)
+
+
+def angles(position_ids, inverse_frequencies):
+    return position_ids[..., None] * inverse_frequencies
+
+
+ROTATIONS = {
+    "bshe": lambda x, cos, sin: turned(x, cos[:, :, None], sin[:, :, None]),
+    "hse": turned,
+    "se": turned,
+    "features_first": lambda x, cos, sin: turned(x.T, cos.T, sin.T).T,
+}
+TABLES = {
+    "hse": lambda **given: {"cos": np.cos(angles(**given)), "sin": np.sin(angles(**given))},
+    "features_first": lambda **given: {"cos": np.cos(angles(**given)).T, "sin": np.sin(angles(**given)).T},
+}
+
+
+@pytest.mark.parametrize("layout", ROTATIONS)
+def test_a_rotation_lies_as_queries_and_keys_do(layout):
+    random, angle = np.random.default_rng(2), np.linspace(0, 5, B * SQ * 2).reshape(B, SQ, 2)
+    inputs = {"x": random.normal(size=(B, H, SQ, 4)), "cos": np.cos(angle), "sin": np.sin(angle)}
+    request = Request("apply_rotary", "float64", inputs, {})
+    answer, _ = run_in(layout, request, apply_rotary=lambda **given: {"output": ROTATIONS[layout](**given)})
+    assert_same(answer, {"output": turned(inputs["x"], inputs["cos"][:, None], inputs["sin"][:, None])})
+
+
+@pytest.mark.parametrize("layout", TABLES)
+def test_tables_without_a_batch_axis_are_made_for_each_entry(layout):
+    positions, frequencies = np.arange(B * SQ).reshape(B, SQ), np.array([1.0, 0.1])
+    request = Request("rotary_tables", "float64", {"position_ids": positions, "inverse_frequencies": frequencies}, {})
+    answer, fake = run_in(layout, request, rotary_tables=TABLES[layout])
+    angle = angles(positions, frequencies)
+    assert_same(answer, {"cos": np.cos(angle), "sin": np.sin(angle)})
+    assert len(fake.requests) == B
+
+
+def test_an_operation_without_another_form_in_the_layout_is_named_as_such():
+    fake = Fake({}, declaration=replace(DECLARATION, operations=("softmax", "apply_rotary")))
+    stay = {layout: laid_out(fake, layout).declaration.not_arranged for layout in ("bshe", "features_first", "packed")}
+    assert stay == {"bshe": ("softmax",), "features_first": (), "packed": ("softmax", "apply_rotary")}
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_other_operations_are_passed_on_as_they_are(layout):
     request = Request("softmax", "float64", {"x": np.zeros((2, 3))}, {"axis": 0})

@@ -12,7 +12,10 @@ from attnspec.families.rotary.formulas import formula
 from attnspec.families.rotary.tolerances import expected, tolerance
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attnspec.cases import Case
+    from attnspec.contract.arrangement import Layout
 
 
 _SCALINGS = ("linear", "dynamic", "llama3", "longrope", "proportional", "yarn")
@@ -93,6 +96,12 @@ def _rows(positions: NDArray[Any]) -> list[list[int]]:
     return rows.reshape(-1, rows.shape[-1]).tolist()
 
 
+def _layouts() -> Mapping[str, Layout]:
+    from attnspec.families.rotary.layouts import LAYOUTS
+
+    return LAYOUTS
+
+
 _BY_OPERATION = {
     "rotary_frequencies": _features_of_frequencies,
     "rotary_tables": _features_of_tables,
@@ -106,4 +115,5 @@ FAMILY = Family(
     formula=formula,
     expected=expected,
     shows_little=turns_nothing,
+    layouts=_layouts,
 )

@@ -64,13 +64,14 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
         unseen = wording.NUMBERS_ALONE if report.invocation.export else None
         unfit = [f"Not graded: {reason}" for reason in declaration.unfit.values()]
-        for sentence in filter(None, (wording.layout_sentence(declaration.requested_in), beside, *unfit, unseen, left)):
+        layout = wording.layout_sentence(declaration.requested_in, declaration.not_arranged)
+        for sentence in filter(None, (layout, beside, *unfit, unseen, left)):
             say(console, sentence, style="yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             say(console, sentence)
         for error in report.systematic if verbose else ():
             say(console, f"{error.operation}: {error.sentence}", indent=2)
-    name = wording.shown_name(report.declaration.name, report.declaration.version)
+    name = wording.shown_name(report.declaration.name, report.declaration.version, report.conventions)
     colour = "green" if report.conforms else "red"
     say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
 

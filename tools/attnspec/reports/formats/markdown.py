@@ -18,12 +18,15 @@ from attnspec.reports.entries import (
     Failure,
     by_operation,
     diagnosis_of,
+    findings_apart,
     implementation_name,
+    is_known,
     left_out_sentences,
     profile_of,
     rerun_command,
     shown_failures,
     suspicions,
+    verdict,
     word_to_explain,
     wrong_results,
 )
@@ -33,6 +36,7 @@ _LONGEST_DIAGNOSIS = 15_000
 _LONGEST_REASONS = 5_000
 _LONGEST_MESSAGE = 300
 _NAMED = 3
+_GATE_SIGNS = {True: "✅", False: "❌"}
 _SIGNS = {"conforms": "✅", "conforms in part": "🟡", "does not conform": "❌"}
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
@@ -41,10 +45,16 @@ _BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
 
 def markdown(document: Mapping[str, Any]) -> str:
     """Return a report.json as GitHub-flavoured Markdown of at most 60,000 characters."""
-    sign, name = _SIGNS[document["summary"]["conformance"]], code(implementation_name(document))
+    name, gate = code(implementation_name(document)), document.get("gate")
+    summary = document["summary"]
+    said = wording.verdict_line(name, summary, document.get("not_run"))
+    opening = [f"### {_SIGNS[summary['conformance']]} {said}", ""]
+    if gate is not None:
+        opening = [f"### {_GATE_SIGNS[gate['open']]} {prose(verdict(document))}", ""]
+        opening += [] if summary["conformance"] == "does not conform" else [said, ""]
+        opening += _folded("What closes the gate beside failing cases", map(prose, findings_apart(document)))
     head = [
-        f"### {sign} {wording.verdict_line(name, document['summary'], document.get('not_run'))}",
-        "",
+        *opening,
         *_table(document),
         "",
         *_not_seen(document),
@@ -55,7 +65,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     left_out = left_out_sentences(document.get("left_out", {}))
     systematic = document.get("systematic", ())
     left_out += [wording.systematic_in_short(systematic)] if systematic else []
-    tail = [*_reasons(document), *map(prose, (*left_out, f"{closing}."))]
+    tail = [*_known(document), *_reasons(document), *map(prose, (*left_out, f"{closing}."))]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))
     return "\n".join([*head, *diagnosis, *_failures(document, room), *tail]) + "\n"
@@ -63,7 +73,8 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 def _not_seen(document: Mapping[str, Any]) -> list[str]:
     """Return the sentences on a run in a layout, one that ended early, or one of which numbers alone were seen."""
-    layout = wording.layout_sentence(document["implementation"].get("asked_in"))
+    implementation = document["implementation"]
+    layout = wording.layout_sentence(implementation.get("asked_in"), implementation.get("not_arranged", ()))
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
     unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
     return [line for said in filter(None, (layout, sentence, unseen)) for line in (said, "")]
@@ -95,7 +106,7 @@ def _table(document: Mapping[str, Any]) -> list[str]:
     lines = [_row(heads), _row(["---", *("---:" for _ in heads[1:])])]
     for profile, summary in document["summary"]["profiles"].items():
         of_profile = [result for result in results if profile_of(result["case"]) == profile]
-        cells = [_cell([result["status"] for result in of_profile if result["dtype"] == dtype]) for dtype in dtypes]
+        cells = [_cell([result for result in of_profile if result["dtype"] == dtype]) for dtype in dtypes]
         lines.append(_row([code(profile).replace("|", "¦"), *cells, wording.clauses_graded(summary)]))
     return lines
 
@@ -104,13 +115,14 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(statuses: Sequence[str]) -> str:
-    """Return passed of tried; none where nothing was graded."""
-    tried = [status for status in statuses if status not in NOT_GRADED]
+def _cell(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return passed of tried, and how many failures the baseline knows; none where nothing was graded."""
+    tried = [result["status"] for result in results if result["status"] not in NOT_GRADED]
     if not tried:
-        return "none" if statuses else ""
-    said = f"{tried.count('pass')}/{len(tried)}"
-    return f"**{said}**" if any(status in WRONG for status in tried) else said
+        return "none" if results else ""
+    known = sum(map(is_known, results))
+    said = f"{tried.count('pass')}/{len(tried)}" + (f" ({known} known)" if known else "")
+    return f"**{said}**" if sum(status in WRONG for status in tried) > known else said
 
 
 def _diagnosis(document: Mapping[str, Any]) -> list[str]:
@@ -167,11 +179,27 @@ def _reasons(document: Mapping[str, Any]) -> list[str]:
         for result in document["results"]
         if result["status"] in NOT_GRADED
     )
-    if not reasons:
-        return []
-    lines = [f"- {count} times {code(reason)}" for reason, count in reasons.most_common()]
-    opening = ["<details>", f"<summary>Not graded: {reasons.total()}</summary>", ""]
-    return [*opening, *_fitting(lines, _LONGEST_REASONS, "reasons"), "", "</details>", ""]
+    said = (f"{count} times {code(reason)}" for reason, count in reasons.most_common())
+    return _folded(f"Not graded: {reasons.total()}", said)
+
+
+def _known(document: Mapping[str, Any]) -> list[str]:
+    """Return the failures that the baseline knows, folded, by its reasons."""
+    by_reason: dict[str, list[str]] = {}
+    for result in filter(is_known, document["results"]):
+        by_reason.setdefault(result["known"], []).append(f"{result['case']} ({result['dtype']})")
+    said = (
+        f"{prose(reason)}: {len(cases)}, {wording.names([*map(code, cases[:_NAMED])], len(cases))}"
+        for reason, cases in by_reason.items()
+    )
+    return _folded(f"Known failures: {sum(map(len, by_reason.values()))}", said)
+
+
+def _folded(title: str, items: Iterable[str]) -> list[str]:
+    """Return a folded list, or nothing where it is empty."""
+    lines = [f"- {item}" for item in items]
+    opening = ["<details>", f"<summary>{title}</summary>", ""]
+    return [*opening, *_fitting(lines, _LONGEST_REASONS, "reasons"), "", "</details>", ""] if lines else []
 
 
 def _fitting(lines: Sequence[str], room: int, what: str) -> list[str]:

@@ -8,8 +8,9 @@ from typing import Any
 from attnspec.base.errors import UsageError
 from attnspec.base.files import check_replaceable, replace_file
 from attnspec.cases import Suite, canonical_json
+from attnspec.reports.entries import is_known
 from attnspec.reports.report import Report, report_to_json
-from attnspec.reports.wording import short_verdict
+from attnspec.reports.wording import counted, short_verdict
 
 BADGE = "badge.json"
 """Ending of a badge's file name; every other ``.json`` is a report.json."""
@@ -81,6 +82,11 @@ def _rendered(document: Mapping[str, Any], form: str, suite: Suite | None) -> st
 
 def badge(document: Mapping[str, Any]) -> str:
     """Return a report.json as the JSON that shields.io shows (https://shields.io/badges/endpoint-badge)."""
-    summary = document["summary"]
+    summary, gate = document["summary"], document.get("gate")
     said, colour = short_verdict(summary), _COLOURS[summary["conformance"]]
+    known = sum(map(is_known, document["results"]))
+    if gate is not None and not gate["open"]:
+        said, colour = "does not pass the gate", "red"
+    elif known:
+        said, colour = f"passes the gate, {counted(known, 'known failure')}", "yellowgreen"
     return json.dumps({"schemaVersion": 1, "label": "attnspec", "message": said, "color": colour}) + "\n"

@@ -34,7 +34,7 @@ function showFilters(section) {
   controls.search = search;
   const chips = make("div", { class: "chips", role: "group", "aria-label": "Filter by status" });
   controls.statuses = new Map();
-  for (const status of [...data.wrong, "pass", "ungraded", "unsupported"]) {
+  for (const status of [...data.wrong, "known", "pass", "ungraded", "unsupported"]) {
     const count = results.filter((result) => result.status === status).length;
     if (!count) continue;
     const chip = make(
@@ -185,7 +185,7 @@ function implementationBadges(about, lit) {
     const own = about.results.filter((result) => result.implementation === position);
     if (!own.length) return [];
     const counts = countsOf(own);
-    const status = own.find((result) => isWrong(result.status))?.status ?? ["pass", "ungraded", "unsupported"].find((one) => counts[one]);
+    const status = own.find((result) => isWrong(result.status))?.status ?? ["pass", "known", "ungraded", "unsupported"].find((one) => counts[one]);
     const text = counts.wrong ? `${name} ${counts.wrong}/${counts.tried}` : name;
     return [badge(status, text, own.some((result) => lit.has(result)), `${name}: ${counts.wrong} wrong of ${counts.tried} tried`)];
   });

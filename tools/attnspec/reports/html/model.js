@@ -3,11 +3,13 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
-const SIGNS = { pass: "✓", fail: "✗", error: "!", crash: "‼", timeout: "∞", malformed: "?", ungraded: "≈", unsupported: "–" };
+const SIGNS = { pass: "✓", fail: "✗", error: "!", crash: "‼", timeout: "∞", malformed: "?", ungraded: "≈", unsupported: "–", known: "○" };
 const VERDICTS = {
   conforms: ["✓", "conforms", "good"],
   "conforms in part": ["◐", "conforms in part", "part"],
   "does not conform": ["✗", "does not conform", "bad"],
+  "passes the gate": ["✓", "passes the gate", "good"],
+  "does not pass the gate": ["✗", "does not pass the gate", "bad"],
 };
 const ROWS_AT_FIRST = 200;
 const several = data.implementations.length > 1;

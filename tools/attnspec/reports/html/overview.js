@@ -2,9 +2,9 @@
 /* What there is to see at a glance: verdict, ranking, findings, matrix. */
 
 function countsOf(list) {
-  const counts = { pass: 0, wrong: 0, ungraded: 0, unsupported: 0, all: list.length };
+  const counts = { pass: 0, wrong: 0, known: 0, ungraded: 0, unsupported: 0, all: list.length };
   for (const { status } of list) counts[isWrong(status) ? "wrong" : status] += 1;
-  return { ...counts, tried: counts.pass + counts.wrong };
+  return { ...counts, tried: counts.pass + counts.wrong + counts.known };
 }
 
 function verdictCard(implementation, position) {
@@ -21,6 +21,7 @@ function verdictCard(implementation, position) {
   const facts = [
     ["passed", counts.pass],
     ["went wrong", counts.wrong],
+    ...(counts.known ? [["known failures", counts.known]] : []),
     ["ungraded", counts.ungraded],
     ["not offered", counts.unsupported],
     ["clauses graded", `${implementation.clauses[0]} of ${implementation.clauses[1]}`],
@@ -41,6 +42,7 @@ function verdictCard(implementation, position) {
 }
 
 function verdictSentence(implementation, counts) {
+  if (implementation.gate) return implementation.gate;
   if (counts.wrong) return `${plural(counts.wrong, "result")} of ${counts.tried.toLocaleString("en")} tried went wrong.`;
   if (implementation.conformance === "conforms") return "Everything passed, and every clause was graded.";
   if (implementation.conformance === "conforms in part") return "Nothing went wrong; some clauses could not be graded.";
@@ -49,7 +51,7 @@ function verdictSentence(implementation, counts) {
 
 function shareBar(counts) {
   const bar = make("div", { class: "shares", "aria-hidden": "true" });
-  for (const kind of ["pass", "wrong", "ungraded", "unsupported"]) {
+  for (const kind of ["pass", "wrong", "known", "ungraded", "unsupported"]) {
     if (!counts[kind]) continue;
     const part = make("span", { class: `share ${kind}` });
     part.style.flexGrow = counts[kind];

@@ -17,7 +17,15 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
-from attnspec.reports.entries import command_words, profile_of, step_sentence, unnamed_failures
+from attnspec.reports.entries import (
+    command_words,
+    findings_apart,
+    is_known,
+    profile_of,
+    step_sentence,
+    unnamed_failures,
+    wrong_results,
+)
 from attnspec.reports.html.glossary import glossary, sources
 from attnspec.reports.html.pictures import Pictures
 from attnspec.reports.written_reports import rank_reports, read_ratio
@@ -32,7 +40,14 @@ _LARGEST_PICTURES = 2_200_000
 _CHARACTERS_OF_A_NUMBER = 12
 _MOST_ELEMENTS, _FEWEST_ELEMENTS = 1024, 16
 _LONGEST_NAME = 120
+_MOST_FINDINGS = 20
 _SHORTEST_TEXT, _LONGEST_TEXT, _ALL_TEXTS = 200, 2000, 500_000
+
+_KNOWN = "known"
+"""Status, on the page alone, of a failure that the baseline of a gated run expects."""
+
+_SHOWN_STATUSES = (*STATUSES, _KNOWN)
+_GATE_VERDICTS = {True: "passes the gate", False: "does not pass the gate"}
 
 _OF_A_DIAGNOSIS = ("operation", "mistake", "clause", "erratum", "engineer", "remedy", "facts", "attended")
 _ARRAYS = ("values", "expected", "got", "error", "tolerance")
@@ -102,7 +117,7 @@ def page_data(
     positions = {case_id: position for position, case_id in enumerate(ids)}
     texts = _Texts()
     return {
-        "statuses": STATUSES,
+        "statuses": _SHOWN_STATUSES,
         "wrong": WRONG,
         "dtypes": (*FLOAT_DTYPES, ANY),
         "notes": [*notes, *_notes(documents, names, suite)],
@@ -134,8 +149,8 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on reports of another suite, on those that grade answers in files, and on systematic errors."""
-    strangers, numbers_alone = list[str](), list[str]()
+    """Return sentences on reports of another suite, on those that grade answers in files, on a closed gate, and on systematic errors."""
+    strangers, numbers_alone, closing = list[str](), list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
         shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
         if theirs["digest"] != suite.digest:
@@ -146,22 +161,24 @@ def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: 
             )
         if document["invocation"].get("export"):
             numbers_alone.append(f"{shown}: {wording.NUMBERS_ALONE}")
+        closing += [f"{shown}: {line}" for line in findings_apart(document)[:_MOST_FINDINGS]]
     systematic = [
         f"{harmless(name, _LONGEST_NAME)}: {wording.systematic_in_short(document['systematic'])}"
         for document, name in zip(documents, names, strict=True)
         if document.get("systematic")
     ]
-    return strangers + numbers_alone + systematic
+    return strangers + numbers_alone + closing + systematic
 
 
 def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    implementation, summary = document["implementation"], document["summary"]
+    implementation, summary, gate = document["implementation"], document["summary"], document.get("gate")
     return {
         "name": harmless(name, _LONGEST_NAME),
         "adapter": implementation["adapter"],
         # The quoted words that validate it again: those before and those after the selected case.
         "command": [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)],
-        "conformance": summary["conformance"],
+        "conformance": _GATE_VERDICTS[gate["open"]] if gate else summary["conformance"],
+        "gate": harmless(gate["headline"]) if gate else None,
         "counts": summary["statuses"],
         "clauses": [summary["clauses_graded"], summary["clauses"]],
         "elements": [summary["elements_graded"], summary["elements_not_graded"]],
@@ -208,8 +225,8 @@ def _result(result: Mapping[str, Any], positions: Mapping[str, int], texts: _Tex
     return [
         positions[result["case"]],
         (*FLOAT_DTYPES, ANY).index(result["dtype"]),
-        STATUSES.index(result["status"]),
-        texts.position(result["message"]),
+        _SHOWN_STATUSES.index(_KNOWN if is_known(result) else result["status"]),
+        texts.position(f"{result['known']} ({result['message']})" if result.get("known") else result["message"]),
         None if worst is None else _finite(read_ratio(worst["ratio"])),
         *(texts.position(said or "") for said in (result["check"], step_sentence(result), result["under"])),
     ]
@@ -255,7 +272,7 @@ def _drawn_cases(
 
 def _failing(documents: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the ids of the failing cases, taking each profile in turn, so that the first ones are of many kinds."""
-    wrong = {result["case"] for document in documents for result in document["results"] if result["status"] in WRONG}
+    wrong = {result["case"] for document in documents for result in wrong_results(document)}
     by_profile: dict[str, list[str]] = {}
     for case_id in sorted(wrong):
         by_profile.setdefault(profile_of(case_id), []).append(case_id)

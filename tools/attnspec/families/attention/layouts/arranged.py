@@ -40,7 +40,7 @@ import string
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attnspec.contract.arrangement import Arrangement, Axes, Circumstances, Layout, read_axes
+from attnspec.contract.arrangement import Arrangement, Axes, AxesOfOperations, Circumstances, Layout, read_axes
 from attnspec.families.attention.layouts.serving import packed, paged
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ _BIASES = ("b_query", "b_key", "b_value", "b_output")
 _MERGING = ("output_a", "output_b", "output")
 _LOGARITHMS = ("logsumexp_a", "logsumexp_b", "logsumexp")
 _WITHOUT_BATCH = read_axes({"bsd->sd": _ATTENDING, "bhqk->hqk": _OVER_KEYS})
-_FEATURES_FIRST = "features_first"
 
 _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "bshe": {
@@ -88,29 +87,35 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
         ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
     },
-    _FEATURES_FIRST: {
-        "scaled_dot_product_attention": Arrangement(
-            read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS, "bh->": _SCALES})
-        ),
-        "single_head_attention": Arrangement(
-            read_axes({"sd->ds": ("x", *_ATTENDING), "qk->kq": ("weights", "scores"), "io->oi": _MATRICES})
-        ),
-        "multi_head_attention": Arrangement(
-            read_axes({"bsd->ds": _ATTENDING, "bhqk->hkq": _OVER_KEYS, "io->oi": _MATRICES, "o->o1": _BIASES})
-        ),
-    },
+}
+
+_OF_COLUMNS: Mapping[str, Arrangement] = {
+    "scaled_dot_product_attention": Arrangement(
+        read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS, "bh->": _SCALES})
+    ),
+    "single_head_attention": Arrangement(
+        read_axes({"sd->ds": ("x", *_ATTENDING), "qk->kq": ("weights", "scores"), "io->oi": _MATRICES})
+    ),
+    "multi_head_attention": Arrangement(
+        read_axes({"bsd->ds": _ATTENDING, "bhqk->hkq": _OVER_KEYS, "io->oi": _MATRICES, "o->o1": _BIASES})
+    ),
 }
 
 
-def _arranging(layout: str) -> Layout:
-    def arrange(
-        operation: str, inputs: Arrays, attributes: Mapping[str, Any], _circumstances: Circumstances
-    ) -> Arrangement | str | None:
-        if layout == _FEATURES_FIRST and operation == "softmax":
-            return _softmax_of_columns(inputs["x"].ndim, attributes)
-        return _ARRANGEMENTS[layout].get(operation)
+class _FeaturesFirst(AxesOfOperations):
+    """The axes of a layout in which a token is a column, so that a softmax over the last axis is over the first."""
 
-    return arrange
+    def __call__(
+        self, operation: str, inputs: Arrays, attributes: Mapping[str, Any], circumstances: Circumstances
+    ) -> Arrangement | str | None:
+        if operation == "softmax":
+            return _softmax_of_columns(inputs["x"].ndim, attributes)
+        return super().__call__(operation, inputs, attributes, circumstances)
+
+    @property
+    def concerns(self) -> frozenset[str]:
+        """The operations that have another form in it."""
+        return super().concerns | {"softmax"}
 
 
 def _softmax_of_columns(rank: int, attributes: Mapping[str, Any]) -> Arrangement | str | None:
@@ -133,7 +138,8 @@ def _softmax_of_columns(rank: int, attributes: Mapping[str, Any]) -> Arrangement
 
 
 LAYOUTS: Mapping[str, Layout] = {
-    **{layout: _arranging(layout) for layout in _ARRANGEMENTS},
+    **{layout: AxesOfOperations(operations) for layout, operations in _ARRANGEMENTS.items()},
+    "features_first": _FeaturesFirst(_OF_COLUMNS),
     "packed": packed,
     "paged": paged(by_list=False, heads_first=False),
     "paged_heads_first": paged(by_list=False, heads_first=True),

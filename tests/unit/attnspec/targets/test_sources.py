@@ -2,8 +2,8 @@
 
 import pytest
 
+from attnspec.targets.sources import digests
 from attnspec.targets.target import Target
-from attnspec_draws.campaign.keeping import digests
 
 
 @pytest.fixture
@@ -37,6 +37,24 @@ def test_a_program_and_the_files_of_its_words(folder):
     (folder / "attention.mjs").write_text("")
     assert list(digests(Target(command="node attention.mjs --fast"))) == ["attention.mjs"]
     assert digests(Target(command="node 'attention.mjs")) == {}
+
+
+def test_files_that_a_script_may_read(folder):
+    for name in ("attention.mjs", "softmax.mjs", "report.json"):
+        (folder / name).write_text("")
+    assert sorted(digests(Target(command="node --stack-size=9 attention.mjs"))) == ["attention.mjs", "softmax.mjs"]
+    names = ["kernel.py", "mine.py", "package/__init__.py", "package/other.py", "package/part.py"]
+    assert [*digests(Target(command="python mine.py"))] == names
+
+
+def test_imports_from_wherever_python_looks_but_of_no_library(folder, monkeypatch):
+    (folder / "sources").mkdir()
+    (folder / "sources" / "mine_too.py").write_text("import hypothesis, json\n")
+    (folder / "adapters").mkdir()
+    (folder / "adapters" / "adapter.py").write_text("import mine_too, kernel\n")
+    monkeypatch.syspath_prepend(folder / "sources")
+    names = ["adapters/adapter.py", "kernel.py", "mine.py", "package/__init__.py", "package/other.py"]
+    assert [*digests(Target("adapters/adapter.py"))] == [*names, "package/part.py", "sources/mine_too.py"]
 
 
 @pytest.mark.parametrize("target", ["reference", "torch", "numpy.linalg", "./nowhere.py"])

@@ -1,0 +1,285 @@
+"""Offers that cannot hide a bug: a wrong implementation stays wrong under what it is offered, a right one gets its own.
+
+Each wrong one here goes wrong where a declaration would take its cases away. What comes decides: an error where an
+argument is not offered, NaN where rows are NaN, numbers of another reading.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import attnspec
+from attnspec_reference import scaled_dot_product_attention as attention
+from attnspec_reference import scaled_dot_product_attention_backward as backward
+
+FORWARD, BACKWARD = "scaled_dot_product_attention", "scaled_dot_product_attention_backward"
+
+
+def with_(**changes):
+    """Attention whose arguments are changed, each by a function of it, where it is given."""
+
+    def changed(query, key, value, mask=None, *, is_causal=False, scale=None, window=None, **others):
+        given = {"mask": mask, "is_causal": is_causal, "scale": scale, "window": window, **others}
+        for name, change in changes.items():
+            if given.get(name) is not None:
+                given[name] = change(given[name])
+        return attention(query, key, value, **given).output
+
+    return changed
+
+
+def after(change, *names):
+    """Attention whose output is changed by a function of it and of all arguments; it takes some optional ones."""
+
+    def changed(query, key, value, **given):
+        unknown = given.keys() - set(names)
+        if unknown:
+            raise NotImplementedError(unknown)
+        found = attention(query, key, value, **given)
+        return change(np.array(found.output), found, {"query": query, "key": key, "value": value, **given})
+
+    return changed
+
+
+# Right but for what their declarations say.
+
+
+def textbook(query, key, value, mask=None):
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    scores = scores if mask is None else np.where(mask, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
+
+
+def additive(query, key, value, mask=None):
+    """A mask of numbers alone: truth values would be added as numbers."""
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]) + (0 if mask is None else mask)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
+
+
+def strict_about_masks(query, key, value, mask=None):
+    if mask is not None and mask.dtype != np.bool_:
+        raise TypeError(f"a mask is Boolean, not {mask.dtype}")
+    return attention(query, key, value, mask).output
+
+
+def in_float32(query, key, value):
+    narrow = [array.astype(np.float32) for array in (query, key, value)]
+    return attention(*narrow).output.astype(query.dtype)
+
+
+def refuses_empty_keys(query, key, value, mask=None):
+    if not key.shape[2]:
+        raise ValueError("there are no keys")
+    return attention(query, key, value, mask).output
+
+
+def refuses_dead_rows(query, key, value, mask=None):
+    found = attention(query, key, value, mask)
+    if key.shape[2] and not found.weights.any(axis=-1).all():
+        raise ValueError("a query has no key")
+    return found.output
+
+
+def nan_in_dead_rows(query, key, value, mask=None):
+    found = attention(query, key, value, mask)
+    dead = ~found.weights.any(axis=-1, keepdims=True) & bool(key.shape[2])
+    return np.where(dead, np.nan, found.output)
+
+
+def bounded_windows(query, key, value, window=None):
+    left, right = (None, None) if window is None else (int(side) for side in window)
+    return attention(query, key, value, window=None if window is None else (left, right)).output
+
+
+def one_width(query, key, value):
+    if value.shape[3] != key.shape[3]:
+        raise ValueError("values are as wide as the keys")
+    return attention(query, key, value).output
+
+
+def lent(query, key, value, memory={}):  # noqa: B006 - the memory that is lent
+    output = attention(query, key, value).output
+    kept = memory.setdefault((output.shape, output.dtype), np.empty_like(output))
+    kept[...] = output
+    return kept
+
+
+def base_two(query, key, value):
+    found = attention(query, key, value)
+    return {"output": found.output, "logsumexp": found.logsumexp * np.log2(np.e)}
+
+
+RIGHT = {
+    "textbook": (textbook, {"float_mask", "grouped_query", "fully_masked_row=nan", "masked_nonfinite=propagates"}),
+    "additive": (additive, {"boolean_mask", "grouped_query", "fully_masked_row=nan"}),
+    "Boolean masks alone": (strict_about_masks, {"float_mask"}),
+    "float32 inside": (in_float32, {"accumulation=float32"}),
+    "no keys refused": (refuses_empty_keys, {"no_keys=refuse"}),
+    "dead rows refused": (refuses_dead_rows, {"fully_masked_row=refuse"}),
+    "NaN in dead rows": (nan_in_dead_rows, {"fully_masked_row=nan"}),
+    "bounded windows": (bounded_windows, {"open_window"}),
+    "one width": (one_width, {"value_width"}),
+    "lent outputs": (lent, {"outputs=until_next_call"}),
+    "base two": (base_two, {"logsumexp_base=2"}),
+}
+
+
+# Wrong, and tempting.
+
+
+def wrong_shape_of_grad_mask(grad_output, query, key, value, mask=None):
+    found = backward(grad_output, query, key, value, mask)._asdict()
+    if found["grad_mask"] is not None:
+        found["grad_mask"] = np.broadcast_to(found["grad_mask"], (*query.shape[:3], key.shape[2])).copy()
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def nan_gradient_swallowed(grad_output, query, key, value, mask=None):
+    found = backward(grad_output, query, key, value, mask)._asdict()
+    return {name: np.nan_to_num(array) for name, array in found.items() if array is not None}
+
+
+def keys_end_at_queries(query, key, value, mask=None):
+    count = min(query.shape[2], key.shape[2])
+    mask = None if mask is None else np.broadcast_to(mask, (*mask.shape[:-1], key.shape[2]))[..., :count]
+    return attention(query, key[:, :, :count], value[:, :, :count], mask).output
+
+
+def tiled_heads(query, key, value, mask=None):
+    heads = np.arange(query.shape[1]) % max(key.shape[1], 1)
+    return attention(query, key[:, heads], value[:, heads], mask).output
+
+
+def masks_kept_by_shape(query, key, value, mask=None, kept={}):  # noqa: B006 - the cache is the mistake
+    mask = None if mask is None else kept.setdefault((mask.shape, mask.dtype), mask.copy())
+    return attention(query, key, value, mask).output
+
+
+def width_of_keys(query, key, value):
+    return np.resize(attention(query, key, value).output, (*query.shape[:3], key.shape[3]))
+
+
+def mask_ignored_beside_causality(query, key, value, mask=None, *, is_causal=False):
+    return attention(query, key, value, None if is_causal else mask, is_causal=is_causal).output
+
+
+def rank_three_by_batch(query, key, value, mask=None):
+    mask = mask[:, np.newaxis] if mask is not None and mask.ndim == 3 and len(mask) == len(query) else mask
+    return attention(query, key, value, mask).output
+
+
+def next_row_poisoned(output, found, given):
+    dead = ~found.weights.any(axis=-1) & bool(given["key"].shape[2])
+    return np.where((dead | np.roll(dead, 1, axis=-1))[..., np.newaxis], np.nan, output)
+
+
+def first_value_in_dead_rows(output, found, given):
+    if not given["key"].shape[2] or not given["query"].size:
+        return output
+    dead = ~found.weights.any(axis=-1, keepdims=True)
+    return np.where(dead, given["value"][:, :1, :1], output)
+
+
+def halved_beside_hidden_nan(output, _found, given):
+    is_hidden = any(not np.isfinite(given[name]).all() for name in ("key", "value")) and np.isfinite(output).all()
+    return output / 2 if is_hidden else output
+
+
+def halved_beside_nan(output, _found, given):
+    return np.nan_to_num(output) / 2 if np.isnan(given["query"]).any() else output
+
+
+def ones_without_keys(output, _found, given):
+    return output if given["key"].shape[2] else np.ones_like(output)
+
+
+def lent_and_halved(query, key, value, memory={}):  # noqa: B006 - the memory that is lent
+    output = attention(query, key, value).output
+    kept = memory.setdefault((output.shape, output.dtype), np.empty_like(output))
+    kept[...] = output / 2 if key.shape[2] > 4 else output
+    return kept
+
+
+def half_of_base_two(query, key, value):
+    found = attention(query, key, value)
+    logsumexp = np.array(found.logsumexp)
+    logsumexp[:, ::2] *= np.log2(np.e)
+    return {"output": found.output, "logsumexp": logsumexp}
+
+
+def gradients_with_mask_subtracted(grad_output, query, key, value, mask=None):
+    found = backward(grad_output, query, key, value, None if mask is None else subtracted(mask))._asdict()
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def subtracted(mask):
+    return mask if mask.dtype == np.bool_ else np.where(np.isinf(mask), mask, -mask)
+
+
+def closed(window):
+    return [0 if side is None else side for side in window]
+
+
+WRONG = {
+    "grad_mask of the wrong shape": (wrong_shape_of_grad_mask, BACKWARD),
+    "NaN swallowed in gradients": (nan_gradient_swallowed, BACKWARD),
+    "keys end at the queries": (keys_end_at_queries, FORWARD),
+    "heads tiled": (tiled_heads, FORWARD),
+    "float mask subtracted": (with_(mask=subtracted), FORWARD),
+    "Boolean mask inverted": (with_(mask=lambda mask: ~mask if mask.dtype == np.bool_ else mask), FORWARD),
+    "masks kept by shape": (masks_kept_by_shape, FORWARD),
+    "open side closed": (with_(window=closed), FORWARD),
+    "scale of 0 unheard": (with_(scale=lambda scale: scale or None), FORWARD),
+    "negative scale made positive": (with_(scale=abs), FORWARD),
+    "output as wide as the keys": (width_of_keys, FORWARD),
+    "rank 3 by batch": (rank_three_by_batch, FORWARD),
+    "mask ignored beside causality": (mask_ignored_beside_causality, FORWARD),
+    "ones without keys": (after(ones_without_keys), FORWARD),
+    "first value in dead rows": (after(first_value_in_dead_rows, "mask"), FORWARD),
+    "NaN in the next row, too": (after(next_row_poisoned, "mask"), FORWARD),
+    "half beside hidden NaN": (after(halved_beside_hidden_nan, "mask"), FORWARD),
+    "half beside NaN": (after(halved_beside_nan, "mask"), FORWARD),
+    "lent and halved": (lent_and_halved, FORWARD),
+    "every other head to base two": (half_of_base_two, FORWARD),
+    "mask subtracted in gradients": (gradients_with_mask_subtracted, BACKWARD),
+}  # fmt: skip
+
+PROFILES = ("core", "masking", "causal", "grouped_query", "window", "nonfinite", "backward", "rejects")
+
+
+def offered_by(report):
+    """Everything that a report says may be declared: above all problems, and beside each."""
+    said = report.could_be_declared
+    without = () if said is None else said.without
+    conventions = {} if said is None else dict(said.conventions)
+    for entry in report.diagnosis:
+        if entry.undeclared is not None:
+            conventions.setdefault(entry.undeclared.convention, entry.undeclared.choice)
+    return SimpleNamespace(without=without, conventions=conventions)
+
+
+def validated(function, operation, **declared):
+    return attnspec.validate(function, operation=operation, profile=PROFILES, probes=False, **declared)
+
+
+@pytest.mark.parametrize(("function", "operation"), WRONG.values(), ids=WRONG)
+def test_no_offer_turns_a_wrong_one_green(function, operation):
+    report = validated(function, operation)
+    assert report.wrong
+    offered = offered_by(report)
+    assert validated(function, operation, without=offered.without, conventions=offered.conventions).wrong
+
+
+@pytest.mark.parametrize(("function", "expected"), RIGHT.values(), ids=RIGHT)
+def test_a_right_one_gets_what_it_needs_and_is_green_after_it(function, expected):
+    report = validated(function, FORWARD)
+    assert report.wrong
+    offered = offered_by(report)
+    said = {*offered.without, *(f"{name}={choice}" for name, choice in offered.conventions.items())}
+    assert expected <= said
+    after_it = validated(function, FORWARD, without=offered.without, conventions=offered.conventions)
+    assert not after_it.wrong
+    assert any(result.establishes for result in after_it.results)
