@@ -149,7 +149,7 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on reports of another suite, on those that grade answers in files, on a closed gate, and on systematic errors."""
+    """Return sentences on reports of another suite, on answers in files, on a closed gate, and on systematic errors."""
     strangers, numbers_alone, closing = list[str](), list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
         shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
