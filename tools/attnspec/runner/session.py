@@ -79,7 +79,7 @@ class Kept:
             other.keep_result(result)
 
     def keep_pulls(self, pulls: Mapping[Key, Pull]) -> None:
-        """Pass them on: the results that are kept are of a run that does not reach its end."""
+        """Pass them on: the results that are kept are for a run that ends early."""
         for other in self._others:
             other.keep_pulls(pulls)
 

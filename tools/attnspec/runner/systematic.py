@@ -47,7 +47,7 @@ each rounded once to the dtype in which they are computed, and are then off for 
 between query and key shows 0.3 of it."""
 
 _TYPICAL = 0.3
-"""Standard error, as a share of the median one, to which a case is held: none with many elements may rule the fit."""
+"""Standard error, as a share of the median one, to which a case is kept: none with many elements may rule the fit."""
 
 _NEAR = 1.345
 """Deviations up to which a result counts wholly, by Huber: 95 % as good as the mean where errors are normal."""
@@ -74,7 +74,7 @@ class SystematicError:
     """A factor that was fitted over a run: of an operation, in a dtype, in a direction of its family.
 
     `deviation` is how far it lies beside 1, `uncertainty` its standard error, `cases` so many passed and speak. It is
-    wrong beyond `limit`, which roundings of right implementations do not reach, unless it is `explained` by a parameter
+    wrong beyond `limit`, where no rounding of right implementations goes, unless it is `explained` by a parameter
     that was rounded to half precision, as a chain of calls may do.
     """
 
@@ -253,7 +253,7 @@ class Fit(NamedTuple):
 
 
 def fitted_factors(of_cases: Sequence[Sequence[Pull]], known: NDArray[np.float64]) -> Fit | None:
-    """Return how far each factor lies beside 1; None where the cases do not tell the factors apart.
+    """Return how far each factor lies beside 1; None where the cases do not distinguish the factors.
 
     A robust mean: each case gives as many equations as it has directions that show in it, of residuals that are alike
     in size, since errors are measured in tolerances. Results of one case are not independent of each other. `known`
@@ -265,8 +265,8 @@ def fitted_factors(of_cases: Sequence[Sequence[Pull]], known: NDArray[np.float64
         return None
     values = values - np.sum(rows * known[numbers], axis=-1)
     sizes = np.linalg.norm(rows, axis=1)
-    held = np.minimum(1, np.median(sizes) / _TYPICAL / sizes)
-    rows, values = rows * held[:, None], values * held
+    weighed = np.minimum(1, np.median(sizes) / _TYPICAL / sizes)
+    rows, values = rows * weighed[:, None], values * weighed
     try:
         factors, residuals, near = _robust_mean(rows, values)
         close = rows[np.abs(residuals) <= near]

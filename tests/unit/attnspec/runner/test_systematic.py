@@ -115,7 +115,7 @@ def test_factors_are_fitted_together_and_few_cases_do_not_rule() -> None:
     assert abs(taken_away.deviations[0]) < 4 * taken_away.uncertainties[0]
 
 
-def test_factors_that_the_cases_do_not_tell_apart_are_not_fitted() -> None:
+def test_factors_that_the_cases_do_not_distinguish_are_not_fitted() -> None:
     assert fitted_factors([[(1.0, 1.0, 1.0, 0.1, 0.1)]] * 50, np.zeros((50, 2))) is None
 
 
