@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,9 @@ def drawn_of(recipe: Recipe) -> Drawn:
     _check_left_out(recipe, case_generator)
     seed = f"{recipe.operation}/{recipe.seed}/{recipe.number}/{recipe.limits.dtype}"
     words = Words(seed, recipe.limits.variant)
+    limits = replace(recipe.limits, without=case_generator.leaving_out(recipe.limits.without))
     try:
-        drawn = case_generator.draw(words, recipe.limits)
+        drawn = case_generator.draw(words, limits)
     except UsageError as error:
         raise UsageError(f"{recipe.text}: {error}") from None
     if recipe.limits.numbers not in ("", "plain", *drawn.features):
@@ -65,12 +67,12 @@ def drawn_of(recipe: Recipe) -> Drawn:
     unknown = sorted(recipe.limits.extents.keys() - drawn.extents.keys())
     if unknown:
         raise UsageError(f"{recipe.text}: there is no axis {unknown[0]!r}; the axes are {', '.join(drawn.extents)}.")
-    drawn = beyond_float16(words, drawn, case_generator.resized, recipe.limits)
-    changed = argument_to_change(words, drawn, recipe.limits, OPERATIONS[recipe.operation].inputs)
+    drawn = beyond_float16(words, drawn, case_generator.resized, limits)
+    changed = argument_to_change(words, drawn, limits, OPERATIONS[recipe.operation].inputs)
     if changed is not None:
         drawn = replace(drawn, changed=changed, features=(*drawn.features, CHANGED))
-    wrong = of_another_value(words, drawn, case_generator.misfits, recipe.limits)
-    wrong = wrong or malformed(words, drawn, case_generator.refusals, recipe.limits)
+    wrong = of_another_value(words, drawn, case_generator.misfits, limits)
+    wrong = wrong or malformed(words, drawn, case_generator.refusals, limits)
     if wrong is None or _refusal(recipe, wrong) is None:
         return drawn
     # Nobody declines a refusal for something that is left out.
@@ -82,6 +84,7 @@ def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
     return reference_refusal(recipe.operation, drawn.inputs, run_attributes(REFERENCE_DTYPE, drawn.attributes))
 
 
+@cache
 def words_of_draws() -> tuple[str, ...]:
     """Return what draws can leave out beside capabilities and arguments, by the alphabet."""
     own = (case_generator_of(operation).own_words for operation in drawable())

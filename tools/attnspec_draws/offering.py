@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from attnspec.contract import OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, Choices
 from attnspec_draws.drawing import case_of, drawable, drawn_of
+from attnspec_draws.least_offered import least_offered
 from attnspec_draws.seed_text import Recipe
 
 if TYPE_CHECKING:
@@ -40,20 +42,24 @@ def not_offered(declaration: Declaration, conventions: Choices) -> frozenset[str
     return frozenset((*declaration.without, *others))
 
 
-def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | None], seed: str) -> frozenset[str]:
-    """Learn what an implementation declines beside its declaration, by small draws; return all features to leave out.
+def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | None], seed: str) -> Limits:
+    """Learn what an implementation declines beside its declaration, and what it always wants, by small draws.
 
-    `offered` gives None where a case comes to no answer, which says nothing about its features: they are to be drawn.
+    Returns the limits of draws that it takes. `offered` gives None where a case comes to no answer, which says nothing
+    about its features: they are to be drawn.
     """
     in_a_row = 0
     small = replace(limits, elements=min(limits.elements, SMALL), longest=min(limits.longest, SMALL))
+    small = least_offered(operation, small, offered, f"{seed}-plain")
     had: set[str] = set()
+    arguments = OPERATIONS[operation].arguments
     for number in range(_MOST):
         recipe = Recipe(operation, seed, number, small)
         drawn = drawn_of(recipe)
         is_offered = offered(case_of(recipe, drawn))
         if is_offered is not False:
-            had.update(drawn.features if is_offered else ())
+            # One that is refused for its shapes may never have been looked at further.
+            had.update(drawn.features if is_offered and not drawn.is_refused else ())
             in_a_row += 1
             if in_a_row == _ENOUGH:
                 break
@@ -61,12 +67,12 @@ def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | Non
         in_a_row = 0
         suspects = _suspects(recipe, drawn, offered, had)
         # What an offered draw had is declined beside something else, if at all.
-        at_fault = _narrowest([each for each in suspects if each.feature not in had])
+        at_fault = _narrowest([each for each in suspects if each.feature not in had], arguments)
         if not at_fault and number >= _UNDECIDED:
-            at_fault = _narrowest(suspects)
+            at_fault = _narrowest(suspects, arguments)
         if len(at_fault) == 1 or (at_fault and number >= _UNDECIDED):
             small = replace(small, without=small.without | {at_fault[-1].feature})
-    return small.without
+    return replace(limits, without=small.without, stated=small.stated, given=small.given)
 
 
 class _Suspect(NamedTuple):
@@ -79,21 +85,25 @@ class _Suspect(NamedTuple):
 def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool | None], had: set[str]) -> list[_Suspect]:
     """Return the features without which a draw is offered, and add to `had` what offered draws have."""
     found: list[_Suspect] = []
+    always = {*recipe.limits.given, *recipe.limits.stated}
     for feature in drawn.features:
+        if feature in always:
+            continue
         fewer = recipe.leaving_out((feature,))
         made = drawn_of(fewer)
         if feature in made.features:
             continue
         is_offered = offered(case_of(fewer, made))
         if is_offered:
-            had.update(made.features)
+            had.update(() if made.is_refused else made.features)
             found.append(_Suspect(feature, len({*drawn.features} - {*made.features})))
         elif is_offered is False:
             recipe, drawn = fewer, made
     return found
 
 
-def _narrowest(suspects: Sequence[_Suspect]) -> list[_Suspect]:
-    """Return those with which the fewest other features go."""
+def _narrowest(suspects: Sequence[_Suspect], arguments: Collection[str]) -> list[_Suspect]:
+    """Return those with which the fewest other features go; of these no argument where something else is as narrow."""
     fewest = min((each.gone for each in suspects), default=0)
-    return [each for each in suspects if each.gone == fewest]
+    narrow = [each for each in suspects if each.gone == fewest]
+    return [each for each in narrow if each.feature not in arguments] or narrow

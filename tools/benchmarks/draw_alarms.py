@@ -129,7 +129,7 @@ def _of_shapes(wanted: Wanted) -> Iterator[PartOutcome]:
         def is_offered(case: Case) -> bool:
             return _result(case, implementation).status != "unsupported"
 
-        limits = replace(limits, without=learned(operation, limits, is_offered, f"{wanted.seed}-offers"))
+        limits = learned(operation, limits, is_offered, f"{wanted.seed}-offers")
         for shape in range(wanted.shapes):
             _forget_compiled()
             extents = drawn_of(Recipe(operation, f"{wanted.seed}-shapes", shape, limits)).extents

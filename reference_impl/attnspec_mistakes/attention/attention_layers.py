@@ -11,6 +11,7 @@ import numpy as np
 from attnspec_mistakes.attention.forward import forward_scores, forward_softmax
 from attnspec_mistakes.attention.forward.attention_patches import attention_with
 from attnspec_mistakes.attention.forward.building_blocks import (
+    at_most_one_ahead,
     before,
     dealt_out,
     features_before_heads,
@@ -308,6 +309,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.causal_ignored": ignoring(multi_head_attention, "is_causal"),
     "multi_head.causal_inverted": with_heads(attention_with(causal_mask=patch(causal_mask, at_or_before=later))),
     "multi_head.causal_strict": with_heads(attention_with(causal_mask=patch(causal_mask, at_or_before=before))),
+    "multi_head.causal_one_ahead": with_heads(
+        attention_with(causal_mask=patch(causal_mask, at_or_before=at_most_one_ahead))
+    ),
     "multi_head.softmax_over_queries": with_heads(forward_softmax.OVER_QUERIES),
     "multi_head.no_maximum": with_heads(forward_softmax.WITHOUT_MAXIMUM),
     "multi_head.maximum_axis_lost": with_heads(forward_softmax.MAXIMUM_AXIS_LOST),

@@ -65,7 +65,7 @@ def test_what_is_declined_is_learned(lacks, seed):
         called.append(case)
         return lacks not in needed_capabilities(case)
 
-    without = learned(FORWARD, Limits("float32"), offered, seed)
+    without = learned(FORWARD, Limits("float32"), offered, seed).without
     assert without == {lacks}
     assert max(case.inputs["query"].size for case in called) <= 256
 
@@ -77,7 +77,7 @@ def test_queries_without_keys_that_are_declined_are_learned():
         logsumexp = case.expected["all"]["logsumexp"]
         return not np.isneginf(logsumexp).any() or not case.inputs["key"].shape[2]
 
-    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    without = learned(FORWARD, Limits("float32"), offered, "seed").without
     assert "fully_masked_row" in without
     assert {"window", "mask", "is_causal"}.isdisjoint(without)
 
@@ -88,7 +88,7 @@ def test_what_comes_to_no_answer_is_drawn_and_hides_nothing_that_is_declined():
             return None
         return "mask" not in case.inputs
 
-    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    without = learned(FORWARD, Limits("float32"), offered, "seed").without
     assert "mask" in without
     assert "softcap" not in without
 
@@ -97,7 +97,7 @@ def test_two_things_that_are_declined_together_cost_one_of_them():
     def offered(case):
         return "softcap" not in case.attributes or "is_causal" not in case.attributes
 
-    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    without = learned(FORWARD, Limits("float32"), offered, "seed").without
     assert len(without & {"softcap", "is_causal"}) == 1
 
 
@@ -107,21 +107,21 @@ def test_several_things_that_are_declined_are_learned_beside_what_is_declared():
     def offered(case):
         return declined.isdisjoint(needed_capabilities(case))
 
-    without = learned(FORWARD, Limits("float32", frozenset({"sinks"})), offered, "seed")
+    without = learned(FORWARD, Limits("float32", frozenset({"sinks"})), offered, "seed").without
     assert without == {"sinks", *declined}
 
 
 def test_who_declines_nothing_has_nothing_left_out():
-    assert learned(MERGE, Limits("float32"), lambda case: True, "seed") == frozenset()
+    assert learned(MERGE, Limits("float32"), lambda case: True, "seed").without == frozenset()
 
 
 def test_who_declines_everything_has_nothing_to_be_left_out():
-    assert learned(MERGE, Limits("float32"), lambda case: False, "seed") == frozenset()
+    assert learned(MERGE, Limits("float32"), lambda case: False, "seed").without == frozenset()
 
 
 def test_what_was_learned_keeps_draws_within_what_is_offered(recipes):
     def offered(case):
         return "mask" not in case.inputs
 
-    without = learned(FORWARD, Limits("float32"), offered, "seed")
+    without = learned(FORWARD, Limits("float32"), offered, "seed").without
     assert all(offered(draw(recipe)) for recipe in recipes(FORWARD, 40, without=without, elements=300))

@@ -242,6 +242,11 @@ NEEDS_MORE = {
     "multi_head.one_query_not_causal",
     "multi_head.excluded_nan_leaks",
     "rotary_tables.counted_between_the_ends",
+    # Sixty-five features, a page of more than 128 slots, or a window among many keys.
+    "sdpa.maximum_of_first_keys",
+    "sdpa.value_tiles_not_rescaled",
+    "sdpa.window_pages_from_their_beginning",
+    "sdpa.slot_in_seven_bits",
     "sdpa.nan_in_mask_excludes",
     "sdpa.mask_of_first_head_of_a_single_query",
     "sdpa_backward.nan_in_mask_excludes",

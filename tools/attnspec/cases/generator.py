@@ -154,9 +154,8 @@ def splitmix64(state: int) -> int:
     return mixed ^ (mixed >> _LAST_SHIFT)
 
 
-def fnv1a64(text: str) -> int:
-    """Return the 64-bit FNV-1a hash of the UTF-8 bytes of `text`."""
-    digest = 0xCBF29CE484222325
+def fnv1a64(text: str, digest: int = 0xCBF29CE484222325) -> int:
+    """Return the 64-bit FNV-1a hash of the UTF-8 bytes of `text`, behind a text whose hash is `digest`, or alone."""
     for byte in text.encode():
         digest = ((digest ^ byte) * 0x100000001B3) & _MASK
     return digest

@@ -49,7 +49,7 @@ class Comparison:
         yield from self.of_results()
         if self._is_whole:
             yield from self._count_findings()
-        yield from self._entries_without_result()
+        yield from self.entries_without_result()
         yield from self._capabilities()
         yield from self._conventions()
         yield from self._fewer_graded()
@@ -173,7 +173,7 @@ class Comparison:
             weight = self.better if now < group.count and not group.is_claim and not gone else "fails"
             yield Finding("another count", weight, group.title, None, sentence)
 
-    def _entries_without_result(self) -> Generator[Finding]:
+    def entries_without_result(self) -> Generator[Finding]:
         """Find the entries that no run of the present suite can meet."""
         dtypes = {result.case.id: result.case.runs for result in self.report.results}
         for entry in self.baseline.entries:

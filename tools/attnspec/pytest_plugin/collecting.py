@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -21,11 +22,15 @@ from attnspec.pytest_plugin.phases import has_one_phase, run_in_one_phase
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
+    from attnspec.grading.pull import Pull
     from attnspec.pytest_plugin.validating import Validating
-    from attnspec.runner import Result
+    from attnspec.runner import Key, Result
+    from attnspec.targets import Declaration
 
 _ROOT = "attnspec"
 _BASELINE = f"{_ROOT}/baseline"
+_PULLS = f"{_ROOT}/pulls"
+"""The name under which a worker of xdist hands over what the errors of its results say."""
 
 # Pytest puts the way to its root folder before what it prints.
 _PRINTED = re.compile(rf"(?:.*/)?({_ROOT}/[a-z0-9_]+(?:::.*)?)")
@@ -40,6 +45,9 @@ class Collecting:
         self._outcomes: set[str] = set()
         self._wrong: list[Result] = []
         self._from_workers: list[bytes] = []
+        self._pulls: dict[Key, Pull] = {}
+        self._declaration: Declaration | None = None
+        self._of_run: tuple[str, ...] = ()
         on_this_command_line = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
         # A validation that is requested here, without any path, excludes other tests; one in a file adds to them.
         if on_this_command_line and config.args_source != pytest.Config.ArgsSource.ARGS:
@@ -116,9 +124,16 @@ class Collecting:
         return ("ungraded", "u", "UNGRADED") if _is_ungraded(report) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Release the implementation; a worker of xdist hands over its failures; fail if nothing could be graded."""
+        """Release the implementation; a worker of xdist hands over its results; fail by what is of the run as a whole.
+
+        That is where nothing could be graded, and where all that passed shows a systematic error.
+        """
         if self._validating is not None:
             self._validating.close()
+            self._pulls, self._declaration = self._validating.pulls, self._validating.implementation.declaration
+            if hasattr(session.config, "workeroutput"):
+                cast("Any", session.config).workeroutput[_PULLS] = pickle.dumps((self._declaration, self._pulls), 5)
+                self._pulls = {}
             if self._wrong and hasattr(session.config, "workeroutput"):
                 from attnspec.pytest_plugin.validating import packed
 
@@ -126,7 +141,13 @@ class Collecting:
                     self._validating.implementation.declaration, self._validating.beside_what_passed(self._wrong)
                 )
                 cast("Any", session.config).workeroutput[_ROOT] = handed_over
-        if self._graded_nothing() and session.exitstatus == pytest.ExitCode.OK:
+        if self._pulls and self._declaration is not None:
+            from attnspec.pytest_plugin.validating import contradictions_of_run, selected_suite
+
+            options = session.config.option
+            suite = selected_suite(options) if self._validating is None else self._validating.suite
+            self._of_run = contradictions_of_run(self._pulls, suite, self._declaration, options)
+        if (self._graded_nothing() or self._of_run) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
@@ -135,6 +156,10 @@ class Collecting:
         handed_over = getattr(node, "workeroutput", {}).get(_ROOT)
         if handed_over is not None:
             self._from_workers.append(handed_over)
+        pulls = getattr(node, "workeroutput", {}).get(_PULLS)
+        if pulls is not None:
+            self._declaration, of_worker = pickle.loads(pulls)
+            self._pulls |= of_worker
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Print the facts common to the failures, or that nothing could be graded."""
@@ -145,6 +170,8 @@ class Collecting:
             terminalreporter.write_sep("=", "what went wrong", bold=True, red=True)
             for line in summary_lines(results):
                 terminalreporter.write_line(line)
+        for sentence in self._of_run:
+            terminalreporter.write_line(f"attnspec: {plain_text(sentence)}", red=True)
         if self._graded_nothing() and exitstatus != pytest.ExitCode.INTERRUPTED:
             terminalreporter.write_line("attnspec: nothing could be graded; -rs says why.", red=True)
 

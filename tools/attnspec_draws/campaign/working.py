@@ -64,7 +64,7 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
         limits = Limits(dtype, without, **sought.sizes)
         if learning:
             offers = _Offers(implementation, task)
-            limits = replace(limits, without=learned(operation, limits, offers, f"{sought.seed}-offers"))
+            limits = learned(operation, limits, offers, f"{sought.seed}-offers")
         kinds.append(Kind(operation, limits))
     return tuple(kinds)
 

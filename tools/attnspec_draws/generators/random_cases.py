@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.base.extensions import import_object
 from attnspec.contract import OPERATIONS
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from attnspec_draws.generators.words import Words
 
 
+class Kinds(NamedTuple):
+    """Kinds of an optional input: `words`, and `forms`, which say its axes as `Limits.given` does.
+
+    A draw has the word of its kind and, behind the input's name and a point, its form among its features. It may need
+    the capabilities `beside` for it. At the lengths `extents` no two forms are the same shape.
+    """
+
+    words: tuple[str, ...]
+    forms: tuple[str, ...]
+    beside: tuple[str, ...]
+    extents: Mapping[str, int]
+
+
 @dataclass(frozen=True)
 class CaseGenerator:
     """Case generator of one operation.
@@ -30,6 +43,10 @@ class CaseGenerator:
     `classes_of_large` are those of draws too large to be stored whole, none where there are no such draws; `resized`
     are inputs that can be made too large or too small for float16 together; `misfits` other values of arguments that
     must be refused.
+
+    `left_out_with` has words for what nearly every draw has, so that none is a feature, to all that is left out with
+    each. `kinds` are inputs of which an implementation may take some kinds alone, and `wanted` groups of arguments that
+    one may always want: truth values to be true, inputs to be there.
     """
 
     draw: Callable[[Words, Limits], Drawn]
@@ -39,6 +56,13 @@ class CaseGenerator:
     classes_of_large: tuple[str, ...] = ()
     resized: tuple[Resized, ...] = ()
     misfits: tuple[Misfit, ...] = ()
+    left_out_with: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    kinds: Mapping[str, Kinds] = field(default_factory=dict[str, "Kinds"])
+    wanted: tuple[tuple[str, ...], ...] = ()
+
+    def leaving_out(self, without: frozenset[str]) -> frozenset[str]:
+        """Return words to be left out with all that goes with them."""
+        return without.union(*(self.left_out_with.get(word, ()) for word in without))
 
 
 def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:

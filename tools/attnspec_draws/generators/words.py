@@ -27,10 +27,13 @@ def weights(name: str) -> Mapping[str, int]:
 
 
 class Stream:
-    """Stream of words that follow one another: those of the counters 0, 1, 2, ... under a seed, any text."""
+    """Stream of words that follow one another: those of the counters 0, 1, 2, ... under a seed, any text.
 
-    def __init__(self, seed: str) -> None:
-        self._base = splitmix64(fnv1a64(seed))
+    `begun` is the hash of what the seed begins with, where that stands before `seed` and is hashed already.
+    """
+
+    def __init__(self, seed: str, begun: int = fnv1a64("")) -> None:
+        self._base = splitmix64(fnv1a64(seed, begun))
         self._drawn = 0
 
     def word(self) -> int:
@@ -94,15 +97,17 @@ class Words:
     def __init__(self, seed: str, variant: int = 0) -> None:
         self.seed = seed
         self.variant = variant
+        # A draw has a dozen streams, whose seeds begin alike.
+        self._begun = fnv1a64(f"{seed}/")
 
     def of(self, name: str) -> Stream:
         """Return the stream of a name, from its beginning."""
-        return Stream(f"{self.seed}/{name}")
+        return Stream(name, self._begun)
 
     def varied(self, name: str) -> Stream:
         """Return the stream of a name whose words are others in every variant, from its beginning."""
         if self.variant == REVERSED:
-            return Backwards(f"{self.seed}/{name}")
+            return Backwards(name, self._begun)
         return self.of(f"{name}~{self.variant}" if self.variant else name)
 
 

@@ -213,6 +213,23 @@ def masked_with_the_keys(logits: Array, sinks: Array | None, query_lengths: Inte
     return np.where((logits == -np.inf).all(axis=-1, keepdims=True), -np.inf, terms)
 
 
+def maximum_of_first_keys(terms: Array) -> Array:
+    """Find the largest of the first sixteen logits; where all of these are excluded, of all."""
+    first, of_all = largest_logit(terms[..., :16]), largest_logit(terms)
+    return np.where(first == -np.inf, of_all, first)
+
+
+@in_working_precision
+def value_tiles_not_rescaled(**arguments: Any) -> Attention:
+    """Sum the values behind the first 64 features by the largest logit so far, in tiles of sixteen keys."""
+    right = scaled_dot_product_attention(**arguments)
+    behind = right.output[..., 64:].astype(right.output.dtype)
+    if not behind.size:
+        return right
+    wrong = not_rescaled(16)(**arguments).output
+    return right._replace(output=np.concatenate([right.output[..., :64], wrong[..., 64:]], axis=-1))
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa.softmax_over_queries": OVER_QUERIES,
     "sdpa.softmax_over_all": OVER_ALL,
@@ -267,4 +284,6 @@ FUNCTIONS: Mapping[str, Making] = {
         lambda given: given.get("sinks") is not None,
         attention_with(largest_logit=lambda terms: np.maximum(largest_logit(terms), 0)),
     ),
+    "sdpa.maximum_of_first_keys": attention_with(largest_logit=maximum_of_first_keys),
+    "sdpa.value_tiles_not_rescaled": value_tiles_not_rescaled,
 }

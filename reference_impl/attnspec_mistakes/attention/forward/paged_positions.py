@@ -202,6 +202,32 @@ def sinks_beside_first_page(given: dict[str, Any], skipped: int, _queries: Array
         given.pop("sinks", None)
 
 
+def window_pages_from_their_beginning(
+    query: Array, key_pool: Array, value_pool: Array, pages: list[Integers], key_lengths: list[int], **others: Any
+) -> ServedAttention:
+    """Read as many pages as a window fills, for a query by itself."""
+    size, left = key_pool.shape[1], (others.get("window") or (None, None))[0]
+    if query.shape[2] != 1 or left is None:
+        return attend_to_pages(query, key_pool, value_pool, pages, key_lengths, **others)
+    read: list[int] = []
+    for own, keys in zip(pages, key_lengths, strict=True):
+        of_queries, _ = own_positions(1, keys, others.get("causal_alignment", "top_left"))
+        first = max(int(of_queries[0]) - left, 0) // size if len(own) else 0
+        read.append(min(keys, (first + pages_needed(left + 1, size)) * size))
+
+    def positions(_pages: Integers, _size: int, counted: list[int], _read: list[int], *rest: Any) -> Positions:
+        entry, alignment = rest
+        queries, keys = own_positions(counted[entry], key_lengths[entry], alignment)
+        return queries, keys[: read[entry]]
+
+    return placing(positions)(query, key_pool, value_pool, pages, read, **others)
+
+
+def slot_in_seven_bits(pages: Integers, token: int, size: int) -> int:
+    """Find the slot in a page in seven bits."""
+    return int(pages[token // size]) * size + (token % size & 127)
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa.shared_page_of_first_alone": reading_pages(without(first_owners_alone)),
     "sdpa.shared_prefix_attended_whole": reading_pages(prefix_without_positions),
@@ -237,4 +263,6 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.mask_from_first_page_read": reading_pages(skipping(mask_from_first_page)),
     "sdpa.distances_from_first_page_read": reading_pages(skipping(distances_from_first_page)),
     "sdpa.sinks_beside_first_page_alone": reading_pages(skipping(sinks_beside_first_page)),
+    "sdpa.window_pages_from_their_beginning": reading_pages(window_pages_from_their_beginning),
+    "sdpa.slot_in_seven_bits": in_pages(read_in_order=in_flat_pool(slot_in_seven_bits)),
 }

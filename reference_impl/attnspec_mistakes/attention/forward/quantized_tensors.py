@@ -291,6 +291,15 @@ def narrow_values(weights: Array, value: Array, attendable: Booleans) -> Array:
     return added_in_steps(weights, value)
 
 
+def first_features_alone(**arguments: Any) -> Any:
+    """Take the numbers of a row from the 129th on for zeros."""
+    for name, numbers in tensors_of(arguments).items():
+        kept = np.array(numbers)
+        kept[..., 128:] = 0
+        arguments[name] = kept
+    return scaled_dot_product_attention(**arguments)
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa.e4m3_as_e5m2": reading(lambda numbers: numbers.view(np.dtype(_E5M2)), _E4M3),
     "sdpa.e5m2_as_e4m3": reading(lambda numbers: numbers.view(np.dtype(_E4M3)), _E5M2),
@@ -373,4 +382,5 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "sdpa.quantized_values_in_14_bits": where_both_are((*_INT8, *_FLOAT8), attention_with(weigh_values=narrow_values)),
     "sdpa.quantized_no_maximum": where_both_are((*_INT8, *_FLOAT8), WITHOUT_MAXIMUM),
+    "sdpa.quantized_first_128_features": first_features_alone,
 }

@@ -23,6 +23,7 @@ BOTH = (
     *("empty_keys", "empty_queries", "empty_heads", "empty_batch"),
     *("causal_alignment=top_left", "causal_alignment=bottom_right"),
     *("excluded_nonfinite", "attended_nan", "nan_in_mask", "padded_nonfinite"),
+    *(f"mask.{form}" for form in ("nn", "11nn", "n1nn", "n11n", "nnn", "1nnn", "nn1n", "1n", "nnnn")),
 )
 WORDS = {
     FORWARD: {

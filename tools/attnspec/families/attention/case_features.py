@@ -162,28 +162,34 @@ def needs(case: Case) -> frozenset[str]:
     query, key, value = (lengths.get(name, missing) for name in ("query", "key", "value"))
     past = lengths.get("past_key", missing)[2]
     keys = None if key[2] is None else key[2] + (past or 0)
+    heads = attributes.get("num_heads")
     first = [lengths.get(name, missing) for name in ("query", "x", "output_a")]
     scales = [shapes[name] for name in ("query_scale", "key_scale", "value_scale") if name in shapes]
     mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
+    # Tokens that are still to be cut into heads have no axis of them.
+    of_scores = (query[0], query[1], query[2], keys) if query[0] is not None else (query[1], heads, query[2], keys)
     given = [name for name in ("query", "key", "value") if name in shapes and name not in generated]
     dtypes = {inputs[name].dtype.name for name in given}
     quantized = dtypes if dtypes.intersection(QUANTIZED_DTYPES) else set[str]()
     is_number = isinstance(scale, int | float)
+    # Of what is generated, each has a seed of its own.
+    is_one_sequence = len(given) == len(("query", "key", "value")) and all(
+        np.array_equal(inputs["query"], inputs[name], equal_nan=inputs["query"].dtype.kind not in "bi")
+        for name in given
+    )
     found = {
         "boolean_mask": mask is not None and mask.dtype == np.bool_,
         "float_mask": mask is not None and mask.dtype != np.bool_,
-        "broadcast_mask": "mask" in shapes
-        and "query" in shapes
-        and keys is not None
-        and shapes["mask"] != (*shapes["query"][:-1], keys),
+        "broadcast_mask": "mask" in shapes and "query" in shapes and keys is not None and shapes["mask"] != of_scores,
         "mask_and_causal": mask is not None and bool(attributes.get("is_causal")),
         "grouped_query": None not in (query[1], key[1]) and query[1] != key[1],
+        "cross_attention": {"query", "key"} <= shapes.keys() and not is_one_sequence,
         "value_width": None not in (key[3], value[3]) and key[3] != value[3],
         "unequal_lengths": None not in (query[2], keys) and query[2] != keys,
         "empty_keys": keys == 0,
         "empty_queries": any(lengths.get(name, missing)[2] == 0 for name in ("query", "output_a")),
-        "empty_heads": any(each[1] == 0 for each in first),
-        "empty_batch": any(each[0] == 0 for each in first),
+        "empty_heads": any(each[1] == 0 for each in first if each[0] is not None),
+        "empty_batch": any((each[1] if each[0] is None else each[0]) == 0 for each in first),
         "open_window": isinstance(window, list) and None in window,
         "zero_scale": is_number and scale == 0,
         "negative_scale": is_number and scale < 0,

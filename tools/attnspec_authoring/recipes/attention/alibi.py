@@ -77,6 +77,9 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
 def position_cases() -> Iterator[AuthoredCase]:
     """Position queries by alignment, past and lengths."""
     case = table(alibi, alibi_slopes=SLOPES)
+    after_five = Sizes(3, 2, 2, 1, 1, past=5)
+    yield case("past_of_one_query", "One query after a past, and nothing beside the slopes")(after_five)
+    yield case("past_of_one_query_causal", "One query after a past, causal")(after_five, is_causal=True)
     for alignment in (TOP_LEFT, BOTTOM_RIGHT):
         short = alignment.split("_", maxsplit=1)[0]
         for name, sizes in (("fewer", FEWER), ("more", MORE)):

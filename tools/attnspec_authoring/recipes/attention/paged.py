@@ -131,6 +131,24 @@ def position_cases() -> tuple[AuthoredCase, ...]:
         paged("past_causal", "A past of seven keys and three new ones, in the same pages")(
             Sizes(2, 4, 1, 3, 3, 2, 1, past=7), clauses=(*POSITION, "sdpa.past.concatenation", *SERVED), is_causal=True
         ),
+        *(
+            paged(
+                f"decode_in_a_window{name}", f"One query for each sequence, whose window begins and ends in pages{of}"
+            )(
+                sizes := Sizes(len(lengths), heads, 1, 1, lengths[0], 1),
+                clauses=("sdpa.paged.pages", *POSITION),
+                also="logsumexp",
+                window=[11, 0],
+                **BOTTOM,
+                key_lengths=lengths,
+                **coarse(f"paged/decode_in_a_window{name}", sizes),
+            )
+            for name, of, heads, lengths in (
+                ("", "", 2, [74, 27, 19, 14]),
+                ("_of_128", " of 128 keys", 3, [266, 134]),
+                ("_of_256", " of 256 keys", 3, [267, 133]),
+            )
+        ),
         paged("mask_of_keys", "A float mask for each head over keys of which not all count")(
             Sizes(3, 2, 1, 4, 10, 2, 1),
             clauses=("sdpa.mask.additive", *SERVED),

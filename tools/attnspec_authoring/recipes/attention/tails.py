@@ -35,6 +35,8 @@ from attnspec_authoring.recipes.generator import grid
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
 tails = profile("tails")
@@ -117,6 +119,11 @@ def query_cases() -> Iterator[AuthoredCase]:
         )
 
 
+def _rising(keys: int) -> NDArray[np.float64]:
+    """Return keys (1, 1, Sk, 1) that rise by an eighth from one to the next."""
+    return np.arange(float(keys)).reshape(1, 1, keys, 1) / 8.0
+
+
 def combined_cases() -> tuple[AuthoredCase, ...]:
     """Put odd lengths together with everything that excludes keys."""
     boolean, added = "tails/boolean_mask_33", "tails/float_mask_43"
@@ -155,6 +162,12 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
         attention(
             wide, "Forty keys, of which the last wins, and values of 130 features: tiles of keys and of features"
         )(Sizes(1, 2, 1, 3, 40, 1, 130), **(winner_last(wide, narrow) | halves)),
+        tails("values_of_66_features", "Sixty-six keys whose scores rise to the last, and as many features of values")(
+            risen := Sizes(1, 2, 1, 3, 66, 1, 66),
+            **(
+                coarse("tails/values_of_66_features", risen) | {"query": np.full((1, 2, 3, 1), 1.0), "key": _rising(66)}
+            ),
+        ),
         tails("values_wider_17", "Seventeen keys and values of width 9")(Sizes(1, 2, 2, 4, 17, 3, 9)),
         tails("alibi_33", "Thirty-three queries and keys with slopes, causal")(
             Sizes(1, 2, 1, 33, 33, 1), alibi_slopes=[0.25, 0.03125], is_causal=True

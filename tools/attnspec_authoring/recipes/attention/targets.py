@@ -126,6 +126,7 @@ masking/true_may_be_attended: boolean_mask_inverted boolean_mask_added
 masking/zeros_and_ones: mask_ignored mask_subtracted float_mask_as_boolean finite_mask_ignored
 masking/boolean_rank_4_batch_of_as_many_entries_as_key_heads: mask_of_entry_beside_key_heads
 memory/changed_key_lengths_slopes: distances_remembered
+self_attention/multi_head_causal: causal_one_ahead
 rejects/multi_head_4_heads_of_6_fit_2_tokens: checked_by_a_reshape
 memory/combine_heads_heads_last_gapped: gaps_between_tokens
 memory/combine_heads_heads_last: strides_ignored
@@ -214,6 +215,8 @@ paged/alibi: alibi_by_place_in_pool packed_key_positions_go_on
 paged/causal_bottom: causal_by_place_in_pool aligned_at_the_longest aligned_at_the_page_end paged_mask_of_first_sequence
     packed_aligned_by_the_whole
 paged/causal_top: packed_positions_go_on
+paged/decode_in_a_window: window_pages_from_their_beginning
+paged/decode_in_a_window_of_256: slot_in_seven_bits
 paged/ends_of_long_pages: slots_in_sixteen_bits pages_in_eight_bits page_tail_read last_page_length_ignored
     page_size_of_sixteen every_page_as_long_as_the_last
 paged/ends_of_pages: page_too_many full_last_page_dropped last_page_dropped full_last_page_as_empty last_page_one_more
@@ -239,6 +242,7 @@ paged/window_across_pages: window_by_place_in_pool
 paged/window_alibi_4: distances_from_first_page_read
 paged/window_boolean_mask_4: mask_from_first_page_read
 paged/window_everything_4: sinks_beside_first_page_alone
+quantized/width_131: quantized_first_128_features
 quantized/alibi: biases_descaled_too
 quantized/as_many_heads_as_entries: quantized_scales_by_entry
 quantized/borders_e4m3_of_keys: float8_saturated_at_240
@@ -301,6 +305,7 @@ softcap/hidden_key_is_not_capped: softcap_after_mask mask_negated_in_place
 softcap/off_by_zero: softcap_zero_applied
 softcap/saturated: weights_before_exclusion
 softcap/sinks: sinks_capped
+stress/late_maximum: maximum_of_first_keys
 stress/gap_first_tile_hidden: hidden_tile_nan
 stress/gap_one_key_billions: excluded_by_a_billion
 stress/gap_one_key_boolean: excluded_by_a_finite_number
@@ -317,6 +322,7 @@ stress/single_head_large_scores: softmax_over_queries softmax_over_all softmax_m
 stress/small_weight_large_value: weights_in_bfloat16
 stress/sum_beyond_float16: computed_in_float32
 stress/uniform_ones_513: summed_in_half_precision
+tails/values_of_66_features: value_tiles_not_rescaled
 tails/keys_31_winner_last: last_keys_dropped_of_8 last_keys_dropped_of_16
 tails/keys_33_all_negative: last_keys_dropped_of_32
 tails/queries_129: last_queries_dropped

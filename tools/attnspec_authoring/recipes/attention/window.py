@@ -120,6 +120,9 @@ def position_cases() -> Iterator[AuthoredCase]:
                 PLAIN, clauses="window.position", window=[1, 2], causal_alignment=alignment
             ),
         )
+    yield window_case("sides_of_32_bits", "Sides as large as an integer of 32 bits, to which no position may be added")(
+        Sizes(1, 2, 1, 4, 5, 2), window=[2**31 - 1, 2**31 - 1]
+    )
     beyond: tuple[tuple[str, str, Window], ...] = (("left", TOP_LEFT, [None, 0]), ("right", BOTTOM_RIGHT, [0, 2]))
     yield from (
         window_case(f"{side}_beyond_the_keys", f"Three queries and one key, which the {side} side never hides")(

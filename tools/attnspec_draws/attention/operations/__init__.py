@@ -7,6 +7,7 @@ from attnspec_draws.attention.operations.merging_states import draw_merging
 from attnspec_draws.attention.operations.projecting import (
     HEADS_WORDS,
     PROJECTED_WORDS,
+    SOME_BIASES,
     draw_combined,
     draw_one_head,
     draw_several_heads,
@@ -21,16 +22,38 @@ from attnspec_draws.attention.operations.softmax import (
     draw_softmax,
 )
 from attnspec_draws.attention.operations.without_inputs import draw_causal_mask, draw_weights
+from attnspec_draws.attention.parts.exclusions import FORMS_OF_MASKS
 from attnspec_draws.attention.parts.large import LARGE_CLASSES
 from attnspec_draws.attention.parts.refusals import MISFITS, REFUSALS
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
-from attnspec_draws.attention.parts.tokens import CLASSES, HEAVY, PREFIX
+from attnspec_draws.attention.parts.tokens import CLASSES, CROSS, HEAVY, OF_ALL_TOKENS, PREFIX
 from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART
-from attnspec_draws.generators.random_cases import CaseGenerator
-from attnspec_draws.generators.special_numbers import ALIKE, Resized
+from attnspec_draws.generators.random_cases import CaseGenerator, Kinds
+from attnspec_draws.generators.special_numbers import ALIKE, BEYOND_FLOAT16, Resized
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
-_COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", MEMORY_ORDER, ALIKE, ONE_ARRAY, ONE_PART)) - {"plain"}
+_MASKS = Kinds(
+    ("boolean_mask", "float_mask"),
+    FORMS_OF_MASKS,
+    ("broadcast_mask", "mask_and_causal"),
+    {"batch": 2, "shared": 3, "group": 1, "queries": 4, "keys": 4},
+)
+_MASKS_OF_LAYERS = _MASKS._replace(extents={"batch": 2, "heads": 3, "queries": 4, "keys": 4, "width": 2})
+_FORMS = frozenset(f"mask.{form}" for form in FORMS_OF_MASKS)
+_QUANTIZED = frozenset(("query_scale", "key_scale", "value_scale"))
+_OF_OTHER_TOKENS = frozenset(
+    (
+        *("unequal_lengths", "grouped_query", "value_width", PREFIX, HEAVY, EXCLUDED, ATTENDED, PADDED, SCORES),
+        *_QUANTIZED,
+        *(ONE_PART, BEYOND_FLOAT16),
+        *(name for name in CLASSES if name not in OF_ALL_TOKENS),
+    )
+)
+"""Features that need tokens of their own for queries, keys or values."""
+
+_COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", MEMORY_ORDER, ALIKE, ONE_ARRAY, ONE_PART, *_FORMS)) - {
+    "plain"
+}
 """Features that attention and its backward pass can leave out."""
 
 CASE_GENERATORS = {
@@ -55,6 +78,9 @@ CASE_GENERATORS = {
         classes_of_large=tuple(LARGE_CLASSES),
         resized=(Resized(("value", "past_value")),),
         misfits=MISFITS["scaled_dot_product_attention"],
+        left_out_with={CROSS: _OF_OTHER_TOKENS},
+        kinds={"mask": _MASKS},
+        wanted=(("is_causal",), ("mask",)),
     ),
     "scaled_dot_product_attention_backward": CaseGenerator(
         draw_backward,
@@ -63,6 +89,9 @@ CASE_GENERATORS = {
         frozenset(("output", "logsumexp")),
         resized=(Resized(("value", "output")), Resized(("grad_output", "grad_logsumexp"))),
         misfits=MISFITS["scaled_dot_product_attention_backward"],
+        left_out_with={CROSS: _OF_OTHER_TOKENS},
+        kinds={"mask": _MASKS},
+        wanted=(("output", "logsumexp"), ("is_causal",), ("mask",)),
     ),
     "single_head_attention": CaseGenerator(
         draw_one_head,
@@ -71,13 +100,16 @@ CASE_GENERATORS = {
     ),
     "multi_head_attention": CaseGenerator(
         draw_several_heads,
-        PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED},
+        PROJECTED_WORDS | {EXCLUDED, ATTENDED, MASKED, SOME_BIASES} | _FORMS,
         REFUSALS["multi_head_attention"],
         resized=(
             Resized(("query", "key", "value"), ("w_query", "w_key", "w_value")),
             Resized(("w_value", "b_value"), ("w_output",)),
         ),
         misfits=MISFITS["multi_head_attention"],
+        left_out_with={CROSS: frozenset(("unequal_lengths", EXCLUDED, ATTENDED, ONE_PART))},
+        kinds={"mask": _MASKS_OF_LAYERS},
+        wanted=(("is_causal",), ("b_query", "b_key", "b_value", "b_output"), ("mask",)),
     ),
     "merge_states": CaseGenerator(
         draw_merging,

@@ -16,6 +16,7 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
+from attnspec_draws.attention.parts.tokens import CROSS
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.limits import FEWEST, Limits
 from attnspec_draws.generators.memory import share_memory
@@ -49,7 +50,8 @@ def draw_backward(words: Words, limits: Limits) -> Drawn:
         )
     drawn = draw_attending(words, extents, limits)
     inputs = {"grad_output": _gradient(words, drawn.extents, limits), **drawn.inputs}
-    layouts, in_memory = share_memory(words, inputs, ("grad_output", *TOKENS), limits)
+    may_share = ("grad_output", *TOKENS) if limits.allow(CROSS) else TOKENS
+    layouts, in_memory = share_memory(words, inputs, may_share, limits)
     stream = words.of("grad_logsumexp")
     if limits.has("grad_logsumexp", drawn=stream.percent(_WITH_GRAD_LOGSUMEXP)):
         inputs["grad_logsumexp"] = coarse(stream, drawn.extents.over_keys[:3])

@@ -12,7 +12,13 @@ from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec_draws.attention.parts.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
-from attnspec_draws.attention.parts.exclusions import draw_lengths, draw_mask, draw_window
+from attnspec_draws.attention.parts.exclusions import (
+    draw_lengths,
+    draw_mask,
+    draw_window,
+    excluding_nothing,
+    forms_of_mask,
+)
 from attnspec_draws.attention.parts.extents import Extents, draw_extents
 from attnspec_draws.attention.parts.large import draw_large
 from attnspec_draws.attention.parts.quantizing import clauses_of_quantized, quantize
@@ -24,7 +30,14 @@ from attnspec_draws.attention.parts.spoiling import (
     spoil_mask,
     spoil_padding,
 )
-from attnspec_draws.attention.parts.tokens import FAR_BELOW, draw_tokens, make_heavy, share_prefix
+from attnspec_draws.attention.parts.tokens import (
+    CROSS,
+    FAR_BELOW,
+    draw_tokens,
+    make_heavy,
+    share_prefix,
+    share_tokens,
+)
 from attnspec_draws.generators.drawn import Drawn, those
 from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.memory import laid_out, share_memory
@@ -173,6 +186,7 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
     if not extents.past:
         del shapes["past_key"], shapes["past_value"]
     inputs, numbers = draw_tokens(words, shapes, limits)
+    share_tokens(inputs, limits)
     attributes = _attributes(words, extents, limits)
     mask = draw_mask(words, extents, limits, is_causal=bool(attributes.get("is_causal")))
     if mask is not None:
@@ -198,6 +212,8 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         "no_keys": extents.columns == 0,
     }
     optional = [name for name in inputs if name not in ("query", "key", "value", "past_key", "past_value")]
+    mask = inputs.get("mask")
+    forms = () if mask is None else forms_of_mask(mask.shape, extents)
     combined = _combined(inputs, attributes, extents)
     combined["broadcast_mask"] = mask is not None and mask.shape != extents.over_keys
     combined["fully_masked_row"] = empty_rows and extents.columns > 0
@@ -205,12 +221,18 @@ def draw_attending(words: Words, extents: Extents, limits: Limits) -> Attending:
         extents,
         inputs,
         attributes,
-        (*those({numbers: numbers != "plain"}), *optional, *attributes, *alike, *those(combined)),
+        (*those({numbers: numbers != "plain"}), *optional, *attributes, *alike, *those(combined), *forms),
         those(conventions),
         keys,
         _other_positions(attributes),
-        frozenset() if limits.allow("fully_masked_row") else _MAY_EMPTY,
+        unchanged_arguments(limits, TOKENS, _MAY_EMPTY),
     )
+
+
+def unchanged_arguments(limits: Limits, tokens: Iterable[str], may_empty: Iterable[str]) -> frozenset[str]:
+    """Return the arguments that no second call changes alone: what could come of it is left out."""
+    one_sequence = () if limits.allow(CROSS) else tokens
+    return frozenset((*one_sequence, *(() if limits.allow("fully_masked_row") else may_empty)))
 
 
 def _other_positions(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -336,7 +358,7 @@ def _attended(
 def _excluding_nothing(name: str, array: NDArray[Any], extents: Extents) -> NDArray[Any]:
     """Return a mask, or lengths, of the same shape and dtype that leave every key to every query."""
     if name == "mask":
-        return np.full_like(array, True if array.dtype == np.bool_ else 0.0)
+        return excluding_nothing(array)
     return np.full_like(array, extents.keys if name == "key_lengths" else extents.queries)
 
 

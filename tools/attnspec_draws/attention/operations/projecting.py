@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.attention.steps.attendance import Attendance, attendance
-from attnspec_draws.attention.parts.exclusions import draw_mask
+from attnspec_draws.attention.operations.forward import TOKENS, unchanged_arguments
+from attnspec_draws.attention.parts.exclusions import draw_mask, excluding_nothing, forms_of_mask
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, spoil_mask
+from attnspec_draws.attention.parts.tokens import share_tokens
 from attnspec_draws.generators.drawn import Drawn, those
 from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART, laid_out, share_memory
@@ -50,6 +52,9 @@ PROJECTED_WORDS = frozenset((LARGE, "full_width", "fully_masked_row", ALIKE, ONE
 
 _MATRICES = ("w_query", "w_key", "w_value", "w_output")
 _BIASES = ("b_query", "b_key", "b_value", "b_output")
+
+SOME_BIASES = "some_biases"
+"""The word for a case that has some biases, and not all."""
 
 _IN_MEMORY = {
     "single_head": ("x", "w_query", "w_key", "w_value"),
@@ -99,31 +104,34 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     shapes: dict[str, tuple[int, ...]] = {"query": (batch, queries, features)}
     shapes |= dict.fromkeys(("key", "value"), (batch, keys, features))
     shapes |= dict.fromkeys(_MATRICES, (features, features))
-    biases = [name for name in _BIASES if limits.has(name, drawn=words.of(f"given {name}").percent(_WITH_BIAS))]
+    biases = _biases(words, limits)
     inputs, numbers = _numbers(words, shapes | dict.fromkeys(biases, (features,)), limits)
+    share_tokens(inputs, limits)
     attributes: dict[str, Any] = {"num_heads": heads}
     if words.of("causal").percent(_CAUSAL) and limits.allow("is_causal"):
         attributes["is_causal"] = True
-    attributes |= _scale(words, limits)
+    attributes |= {**_scale(words, limits), **limits.stated}
     large = _enlarge(words, inputs, attributes, limits)
     over_keys = Extents(batch, heads, 1, queries, keys, width, width, 0)
-    is_causal = "is_causal" in attributes
-    # Each token has all heads beside one another: of no mask it could be said that it has the shape of both.
-    mask = draw_mask(words, over_keys, limits, is_causal=is_causal) if limits.allow("broadcast_mask") else None
+    is_causal = bool(attributes.get("is_causal"))
+    mask = draw_mask(words, over_keys, limits, is_causal=is_causal)
     inputs |= {} if mask is None else {"mask": mask}
     alike = make_alike(words, inputs, ("mask", *_MATRICES, *_BIASES), limits)
     given: dict[str, NDArray[Any]] = {"mask": inputs.pop("mask")} if mask is not None else {}
     attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     dead = attended.fully_masked is not None
     if dead and keys and not limits.allow("fully_masked_row"):
-        given, dead = {}, False
+        given, dead = {name: excluding_nothing(array) for name, array in given.items() if name in limits.given}, False
         attended = attendance(over_keys.over_keys, 0, given, is_causal=is_causal)
     inputs |= given
     features_had = [numbers, *large, *alike, *biases, *given, *(name for name in attributes if name != "num_heads")]
     if given:
-        features_had += ["broadcast_mask", "boolean_mask" if inputs["mask"].dtype == np.bool_ else "float_mask"]
+        features_had += ["boolean_mask" if given["mask"].dtype == np.bool_ else "float_mask"]
+        features_had += forms_of_mask(given["mask"].shape, over_keys)
     features_had += those(
         {
+            SOME_BIASES: 0 < len(biases) < len(_BIASES),
+            "broadcast_mask": bool(given) and given["mask"].shape != over_keys.over_keys,
             "mask_and_causal": bool(given) and is_causal,
             "unequal_lengths": queries != keys,
             "fully_masked_row": dead and keys > 0,
@@ -147,11 +155,20 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     return _spoilt(words, drawn, attended, limits)
 
 
+def _biases(words: Words, limits: Limits) -> list[str]:
+    """Return the biases that are given: any, or, without `SOME_BIASES`, all of them as the last one is, or none."""
+    drawn = {name: words.of(f"given {name}").percent(_WITH_BIAS) for name in _BIASES}
+    if not limits.allow(SOME_BIASES):
+        are_given = drawn[_BIASES[-1]] or not limits.given.keys().isdisjoint(_BIASES)
+        drawn = dict.fromkeys(_BIASES, are_given and limits.allow(*_BIASES))
+    return [name for name in _BIASES if limits.has(name, drawn=drawn[name])]
+
+
 def _spoilt(words: Words, drawn: Drawn, keys: Attendance, limits: Limits) -> Drawn:
     """Put NaN or infinity into tokens that no query may attend, or NaN into one that some may; mostly do nothing."""
     stream = words.of("spoilt")
     # Turned around, a mask may leave a query without any key.
-    drawn = replace(drawn, unchanged=frozenset(() if limits.allow("fully_masked_row") else ("mask",)))
+    drawn = replace(drawn, unchanged=unchanged_arguments(limits, TOKENS, ("mask",)))
     excluded, attended = stream.percent(_EXCLUDED), stream.percent(_ATTENDED)
     number, spoilt = stream.one_of(NOT_FINITE), stream.weighted({"key": 1, "value": 2, "both": 2})
     inputs = dict(drawn.inputs)

@@ -14,6 +14,9 @@ from attnspec_draws.generators.words import Stream, Words, coarse, whole_numbers
 _BELOW = -(2.0**14)
 """A finite number that hides a key in effect, and that every dtype holds with its logit."""
 
+FORMS_OF_MASKS = ("nn", "11nn", "n1nn", "n11n", "nnn", "1nnn", "nn1n", "1n", "nnnn")
+"""Axes that a mask may have, as a recipe gives them; the last form is whole."""
+
 _BLOCK = (16, 64, 128)
 """Tiles of keys that a mask excludes whole."""
 
@@ -64,6 +67,8 @@ def draw_mask(words: Words, extents: Extents, limits: Limits, *, is_causal: bool
         if not limits.allow("float_mask" if as_numbers else "boolean_mask"):
             return None
     shape = _mask_shape(stream, extents, limits)
+    if shape is None:
+        return None
     seen = _seen(stream, words, shape, limits)
     if not as_numbers:
         return seen
@@ -74,16 +79,34 @@ def draw_mask(words: Words, extents: Extents, limits: Limits, *, is_causal: bool
     return np.where(seen, numbers, _BELOW if kind == "low" else -np.inf)
 
 
-def _mask_shape(stream: Stream, extents: Extents, limits: Limits) -> tuple[int, ...]:
+def excluding_nothing(mask: NDArray[Any]) -> NDArray[Any]:
+    """Return a mask of the same shape and dtype that leaves every key to every query."""
+    return np.full_like(mask, True if mask.dtype == np.bool_ else 0.0)
+
+
+def forms_of_mask(shape: tuple[int, ...], extents: Extents) -> tuple[str, ...]:
+    """Return the word for a mask of a shape: the first form that has it at these lengths; none for another shape."""
+    return tuple(f"mask.{form}" for form in FORMS_OF_MASKS if _shape_of_form(form, extents) == shape)[:1]
+
+
+def _shape_of_form(form: str, extents: Extents) -> tuple[int, ...]:
+    last = extents.over_keys[-len(form) :]
+    return tuple(1 if axis == "1" else length for axis, length in zip(form, last, strict=True))
+
+
+def _mask_shape(stream: Stream, extents: Extents, limits: Limits) -> tuple[int, ...] | None:
+    """Draw the shape of a mask; None where every form that has it, or could have it instead, is left out."""
     whole = extents.over_keys
-    batch, heads, queries, columns = whole
-    shapes = [(queries, columns), (1, 1, queries, columns), (batch, 1, queries, columns), (batch, 1, 1, columns)]
-    shapes += [(heads, queries, columns), (1, heads, queries, columns), (batch, heads, 1, columns), (1, columns)]
+    shapes = [_shape_of_form(form, extents) for form in FORMS_OF_MASKS[:-1]]
     chosen = stream.one_of(shapes)
     stated = limits.shape_of("mask", whole)
     if stated is not None:
         return stated
-    return whole if stream.percent(_WHOLE) or not limits.allow("broadcast_mask") else chosen
+    found = whole if stream.percent(_WHOLE) or not limits.allow("broadcast_mask") else chosen
+    if limits.allow(*forms_of_mask(found, extents)):
+        return found
+    others = shapes if limits.allow("broadcast_mask") else []
+    return next((shape for shape in (*others, whole) if limits.allow(*forms_of_mask(shape, extents))), None)
 
 
 def _seen(stream: Stream, words: Words, shape: tuple[int, ...], limits: Limits) -> NDArray[np.bool_]:

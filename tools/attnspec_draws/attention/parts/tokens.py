@@ -36,6 +36,12 @@ _APART = 64.0
 FAR_BELOW = -4096.0
 """Product of every query and key, other features aside: its exponential, or a quarter's, is a number of no dtype."""
 
+CROSS = "cross_attention"
+"""The capability without which key and value are the query."""
+
+OF_ALL_TOKENS = ("plain", "full_width", "peaked")
+"""Classes whose numbers one array of tokens can have."""
+
 PREFIX = "shared_prefix"
 _PREFIXED = 30
 """Of a hundred draws with lengths of keys, in how many all entries begin with the same keys and values."""
@@ -57,11 +63,17 @@ def draw_tokens(words: Words, shapes: Mapping[str, tuple[int, ...]], limits: Lim
     if chosen == "plain" or chosen not in CLASSES or not limits.allow(chosen):
         return tokens, "plain"
     if chosen == "full_width":
-        sharpened = {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
-        sharpened["query"] *= 2.0
-        return sharpened, chosen
-    _CHANGES[chosen](tokens, stream, limits.dtype)
+        tokens = {name: full_width(words.varied(name), shape, limits.dtype) for name, shape in shapes.items()}
+        tokens["query"] *= 2.0
+    else:
+        _CHANGES[chosen](tokens, stream, limits.dtype)
     return tokens, chosen
+
+
+def share_tokens(tokens: Tokens, limits: Limits) -> None:
+    """Let key and value be the query where no other tokens may be."""
+    if not limits.allow(CROSS):
+        tokens |= {name: tokens["query"].copy() for name in ("key", "value")}
 
 
 def share_prefix(words: Words, tokens: Tokens, limits: Limits) -> tuple[str, ...]:

@@ -130,6 +130,11 @@ PAGE_SIZES = (1, 3, 4, 12, 16, 64)
 """From a page for each key to pages longer than most sequences; kernels have 16 to 256. Two are no power of two,
 against bit shifts that find pages."""
 
+LARGEST_PAGE_SIZES = (128, 256)
+"""Added to the first ones where a sequence has `_MANY_KEYS` or more: in a shorter one, each would be its only page."""
+
+_MANY_KEYS = 193
+
 PAGE_SIZES_OF_WIDE_TOKENS = (2, 5, 24, 32, 40, 96)
 """Others, where a token has more than `_NARROW` numbers: some are no multiple of 16, the tile of many kernels."""
 
@@ -208,7 +213,9 @@ def _in_pages(
     draw, before = pseudorandom_number(inputs, attributes), circumstances.before
     said = circumstances.settings.get("page_size")
     wide = sum(inputs[name].shape[3] for name in ("key", "value")) > _NARROW
-    sizes = PAGE_SIZES_OF_WIDE_TOKENS if wide else PAGE_SIZES
+    is_long = int(sequences.key_lengths.max(initial=0)) >= _MANY_KEYS
+    narrow = (*PAGE_SIZES, *LARGEST_PAGE_SIZES) if is_long else PAGE_SIZES
+    sizes = PAGE_SIZES_OF_WIDE_TOKENS if wide else narrow
     size = sizes[draw % len(sizes)] if said is None else int(said)
     counts = -(-sequences.key_lengths // size)
     spare = _spare_page_count(inputs, draw, size)

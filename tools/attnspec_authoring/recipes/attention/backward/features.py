@@ -332,6 +332,9 @@ def cases() -> tuple[AuthoredCase, ...]:
             "Biases by distance of queries that stand before the first key, and sinks, which no shift of a row cancels",
         )(Sizes(1, 2, 2, 6, 3, 3, 2), alibi_slopes=SLOPES, **BOTTOM, sinks=[0.5, -1.25]),
         gradients("alibi_grouped", "Biases of six query heads")(Sizes(1, 6, 2, 5, 5, 3, 2), alibi_slopes=SIX_SLOPES),
+        gradients("alibi_one_query", "Biases of six query heads of one query, over two key heads")(
+            Sizes(1, 6, 2, 1, 5, 3, 2), alibi_slopes=SIX_SLOPES, **BOTTOM
+        ),
         *(
             gradients(f"alibi_{alignment}", f"Biases by distance, {alignment}")(
                 PLAIN, alibi_slopes=SLOPES, causal_alignment=alignment

@@ -338,6 +338,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             4, (4, 4, 4, 4), changed_argument=ChangedArgument("w_key", reversed=True), revision=2
         ),
         single_head("one_token", "one token")(1, (5, 3, 2, None)),
+        single_head("keys_of_19", "keys of nineteen features, which no tile divides")(2, (3, 19, 2, None)),
         single_head("keys_of_one", "keys of one feature")(3, (2, 1, 2, None)),
         single_head("more_tokens", "seven tokens of two features")(
             7, (2, 3, 4, None), changed_argument=ChangedArgument("w_value", reversed=True), revision=2

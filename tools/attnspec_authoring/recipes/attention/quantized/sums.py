@@ -54,6 +54,12 @@ def other_rows() -> tuple[AuthoredCase, ...]:
         quantized("width_64", "Heads of 64 features in int8")(
             Sizes(1, 2, 1, 3, 4, 64, 2), key=INT8, value=INT8, key_scale=0.0031
         ),
+        quantized("width_131", "131 features of keys in int8, more than one tile holds")(
+            Sizes(1, 2, 1, 3, 4, 131, 2), key=INT8, value=INT8, key_scale=0.0031
+        ),
+        quantized("value_width_131", "131 features of values in int8, more than one tile holds")(
+            Sizes(1, 2, 1, 3, 4, 2, 131), key=INT8, value=INT8, value_scale=0.0217
+        ),
         case("value_width", "Values of another width than the keys")(Sizes(1, 2, 2, 3, 4, 2, 5)),
         quantized("steps_e4m3", "Scores, logits, weights and logsumexp of float8_e4m3fn")(
             Sizes(1, 2, 1, 3, 4, 3), also="weights logsumexp scores logits"

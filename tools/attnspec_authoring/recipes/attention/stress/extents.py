@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_authoring.recipes.attention.attention import BOTTOM, HIDDEN, TOP_LEFT, Sizes, profile
+from attnspec_authoring.recipes.attention.attention import (
+    BOTTOM,
+    HIDDEN,
+    TOP_LEFT,
+    Sizes,
+    coarse,
+    profile,
+)
 from attnspec_authoring.recipes.attention.stress.magnitudes import query_of, row, shared, with_scores
 from attnspec_authoring.recipes.authoring import SINGLE_AND_DOUBLE, table
 from attnspec_authoring.recipes.generator import grid
@@ -64,6 +71,17 @@ def maximum_cases() -> tuple[AuthoredCase, ...]:
     return (
         *rising,
         *(case(f"{name}", title)(Sizes(1, 2, 2, 3, 72, 1), **line(scores)) for name, (scores, title) in shapes.items()),
+        case("late_maximum", "260 scores, of which the last three lie far above the first ones")(
+            late := Sizes(1, 2, 1, 3, 260, 1),
+            also="logsumexp",
+            **(
+                coarse("stress/late_maximum", late)
+                | {
+                    "query": query_of(1.0, 0.5, -1.0),
+                    "key": np.append(np.arange(257.0) % 5, [792, 800, 796]).reshape(1, 1, 260, 1),
+                }
+            ),
+        ),
         case("rising_far", "72 scores that rise by eight: single precision must rescale to zero and go on")(
             Sizes(1, 2, 2, 3, 72, 1), **line(indices * 8.0)
         ),

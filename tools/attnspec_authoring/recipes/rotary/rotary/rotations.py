@@ -94,6 +94,7 @@ def shapes() -> tuple[AuthoredCase, ...]:
         *both("whole", "all features")((1, 2, 2, 8), 8, report=NEOX_FLAG),
         *both("partial", "four of eight features")((2, 1, 2, 8), 4, report=ACROSS),
         *both("partial_odd", "four of seven features")((1, 3, 2, 7), 4),
+        *both("two_of_nine", "two of nine features: seven behind them, which no tile divides")((1, 2, 2, 9), 2),
         *both("two_of_six", "two of six features")((1, 3, 2, 6), 2, report=ACROSS),
         *both("batch", "two batch entries, three heads, four tokens")((2, 3, 4, 2), 2, report=SEQUENCE_AXIS),
         *both("many_heads", "five heads, two tokens")((1, 5, 2, 4), 4),

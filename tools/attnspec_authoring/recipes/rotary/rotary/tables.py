@@ -77,6 +77,9 @@ def cases() -> tuple[AuthoredCase, ...]:
         tables("permuted", "positions out of order")(
             [[3, 0, 2, 1], [1, 3, 0, 2]], clauses=(order, batch), report=IGNORED
         ),
+        tables("exchanged_in_one_entry", "positions that begin and end like ordinary ones, exchanged in one entry")(
+            [[0, 2, 1, 3, 4], [0, 1, 2, 3, 4]], clauses=(order, batch)
+        ),
         tables("exchanged_inside", "positions whose ends lie as far apart as if they followed one another")(
             [[0, 2, 1, 3], [5, 7, 6, 8]], clauses=(order, batch)
         ),
