@@ -53,7 +53,7 @@ def test_a_wrong_one_is_named_with_its_factor() -> None:
     assert not report(1.003).conforms
     said = console(1.003)
     assert "1 of " in said
-    assert "The scale is 1.003" in said
+    assert "The scale is 1.0029" in said
     assert "It breaks sdpa.precision.systematic" in said
 
 
@@ -81,7 +81,7 @@ def test_junit_markdown_and_page_have_it(written) -> None:
     assert failure.get("type") == "systematic"
     assert "--select" not in (failure.text or "")
     for ending in (".md", ".html"):
-        assert "the scale is 1.003" in written(1.003, ending)
+        assert "the scale is 1.0029" in written(1.003, ending)
         assert "Systematic errors" in written(1.0, ending)
 
 

@@ -76,7 +76,7 @@ def test_a_fused_kernel_has_no_such_excuse() -> None:
 def test_the_sentence_has_the_factor_its_uncertainty_and_the_cases() -> None:
     _, errors = measured(chained=False, scale=1.003)
     (sentence,) = (error.sentence for error in errors if error.is_wrong)
-    assert sentence.startswith("the scale is 1.003")
+    assert sentence.startswith("the scale is 1.0029")
     assert " ± 0.0000" in sentence
     assert sentence.endswith(f" of what is expected (bfloat16, {errors[0].cases} cases)")
 
