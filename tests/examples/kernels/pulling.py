@@ -13,10 +13,10 @@ from attnspec.targets.target import Target
 CONVENTIONS = {"input_checks": "lenient", "masked_nonfinite": "propagates"}
 
 
-def implementation(*, chained, scale=1.0, output=1.0, rounded=None, dtypes=("bfloat16",), **conventions):
-    """Return attention whose scale and output are so many times what they must be; each step is stored if `chained`.
+def adapter(*, chained, scale=1.0, output=1.0, rounded=None, dtypes=("bfloat16",), **conventions):
+    """Return an adapter to attention whose scale and output are so many times what they must be.
 
-    `rounded`: the scale, or its root, is itself stored in half precision.
+    Each step is stored if `chained`. `rounded`: the scale, or its root, is itself stored in half precision.
     """
     off = scale
 
@@ -48,10 +48,14 @@ def implementation(*, chained, scale=1.0, output=1.0, rounded=None, dtypes=("bfl
         weights = stored(exponentials / np.where(total > 0, total, 1))[..., : key.shape[-2]]
         return (weights @ value * wide(output)).astype(dtype)
 
-    holder = SimpleNamespace(
+    return SimpleNamespace(
         scaled_dot_product_attention=plain_attention(attend),
         name="pulling",
         dtypes=dtypes,
         conventions={**CONVENTIONS, **conventions},
     )
-    return behind_layers(InProcessImplementation(holder, "pulling"), Target())
+
+
+def implementation(**of_adapter):
+    """Return the same, as it is called by a run."""
+    return behind_layers(InProcessImplementation(adapter(**of_adapter), "pulling"), Target())

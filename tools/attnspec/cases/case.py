@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.cases.tensor_json import Inputs, generated_of, shapes_of, tensor_from_json
+from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE, RUN_DTYPE
 
 if TYPE_CHECKING:
@@ -128,6 +129,20 @@ class Case(NamedTuple):
     def runs(self) -> tuple[str, ...]:
         """The dtypes to run it in; ``any`` alone for a case without floats."""
         return self.dtypes or (ANY,)
+
+    def shows(self, argument: str, dtype: str) -> bool:
+        """Return whether it states an argument without which a right answer in `dtype` would be wrong.
+
+        Where nothing is stored on that, any argument counts that is stated and has not its default.
+        """
+        if self.expected is None or (argument not in self.inputs and argument not in self.attributes):
+            return False
+        if argument in self.attributes and self.attributes[argument] == OPERATIONS[self.operation].defaults.get(
+            argument
+        ):
+            return False
+        stored = self.stored_tolerances
+        return stored is None or dtype not in stored.without_effect.get(argument, ())
 
     def golden(self, dtype: str) -> Mapping[str, NDArray[Any]]:
         """Return the certified outputs for a run in `dtype`, as float64 (or bool) arrays by name."""

@@ -30,7 +30,7 @@ FOLDER = "tolerances"
 
 SUFFIX = ".bin"
 
-FORMAT = 2
+FORMAT = 3
 
 _KEPT_BITS, _LEFT_OUT = 8, 44
 """Bits of a float64's mantissa that are kept, and those below them, which are rounded up."""
@@ -58,7 +58,8 @@ class StoredTolerances(NamedTuple):
 
     They belong to the `parts` of the case of which they were computed: its inputs, attributes, expected values and
     changed argument, as objects, for a changed case is another one.
-    `sensitive_to` are the conventions of which a choice would change something that is stored.
+    `sensitive_to` are the conventions of which a choice would change something that is stored. `without_effect` maps an
+    argument to the dtypes in which what is expected stays the same, within its tolerance, if it is left out.
     """
 
     entry: Mapping[str, Any]
@@ -78,6 +79,11 @@ class StoredTolerances(NamedTuple):
     def sensitive_to(self) -> Sequence[str]:
         """The conventions under which the stored numbers do not hold."""
         return self.entry["sensitive_to"]
+
+    @property
+    def without_effect(self) -> Mapping[str, Sequence[str]]:
+        """The arguments without which a right answer would be right, too, each with the dtypes where that holds."""
+        return self.entry.get("without_effect", {})
 
     def error(self, output: str, grade: Grade) -> NDArray[np.float64]:
         """Return the tolerance of each element of an output in a grade."""
@@ -208,7 +214,8 @@ def unpacked(content: bytes) -> ProfileTolerances:
     steps = np.frombuffer(planes, np.int8, slopes, after + 8 * ends)
     speaking = np.where(steps == _SILENT, np.nan, steps)
     tolerances.flags.writeable = marked.flags.writeable = speaking.flags.writeable = False
-    return ProfileTolerances(header["cases"], _Numbers(tolerances, marked, bounds, speaking))
+    entries: Mapping[str, Any] = header["cases"] if header["format"] == FORMAT else {}
+    return ProfileTolerances(entries, _Numbers(tolerances, marked, bounds, speaking))
 
 
 def compressed(content: bytes) -> bytes:

@@ -15,6 +15,7 @@ from attnspec.grading import NOT_GRADED, Status
 if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.gate.group import Group
+    from attnspec.gate.ungraded_arguments import UngradedArgument
     from attnspec.reports.report import Report
     from attnspec.runner import Result
 
@@ -66,7 +67,8 @@ class Entry:
 class Baseline:
     """Expectations of one implementation: sorted `entries` that do not pass, and `groups` that are unsupported.
 
-    Operations and dtypes that are not offered at all have neither. `graded` counts (case, dtype), right or wrong;
+    `ungraded_arguments` are taken, and nothing graded shows them (None: written before they were looked at). Operations
+    and dtypes that are not offered at all have neither. `graded` counts (case, dtype), right or wrong;
     `cases` holds revisions; `answered` maps each dtype to ids of cases that were not unsupported (None in format 1).
     """
 
@@ -82,6 +84,7 @@ class Baseline:
     cases: Mapping[str, int]
     answered: Mapping[str, frozenset[str]] | None
     format: int = FORMAT
+    ungraded_arguments: tuple[UngradedArgument, ...] | None = None
 
     @cached_property
     def by_key(self) -> Mapping[Key, Entry]:
@@ -106,8 +109,13 @@ class Baseline:
         return case not in self.answered[dtype]
 
 
-def baseline_of(report: Report, entries: Iterable[Entry], groups: Sequence[Group]) -> Baseline:
-    """Return the baseline of a run, with these entries and groups."""
+def baseline_of(
+    report: Report,
+    entries: Iterable[Entry],
+    groups: Sequence[Group],
+    ungraded_arguments: tuple[UngradedArgument, ...],
+) -> Baseline:
+    """Return the baseline of a run, with these entries, groups, and arguments that are taken and not graded."""
     declaration = report.declaration
     answered: dict[str, set[str]] = {}
     for result in report.results:
@@ -128,6 +136,7 @@ def baseline_of(report: Report, entries: Iterable[Entry], groups: Sequence[Group
         suite_digest=report.suite_digest,
         cases={result.case.id: result.case.revision for result in report.results if not result.is_of_run},
         answered={dtype: frozenset(ids) for dtype, ids in answered.items()},
+        ungraded_arguments=ungraded_arguments,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.contract import declarations
 from attnspec.contract.dtypes import ANY
+from attnspec.gate import ungraded_arguments
 from attnspec.gate.baseline import Baseline, Key, count_graded, key_of, name_of, result_message
 from attnspec.gate.finding import Finding, Weight, failure, result_ending
 from attnspec.grading import RIGHT
@@ -49,6 +50,8 @@ class Comparison:
         yield from self.of_results()
         if self._is_whole:
             yield from self._count_findings()
+            yield from ungraded_arguments.findings(self.report.arguments, self.baseline.ungraded_arguments, self.better)
+        yield from ungraded_arguments.newly_called(self._newly_called, self.report.declaration)
         yield from self.entries_without_result()
         yield from self._capabilities()
         yield from self._conventions()
@@ -84,7 +87,7 @@ class Comparison:
                 yield failure("another status", result, f"is listed as {entry.status}, but ends in {status}: {said}")
             elif entry is not None and status == "unsupported" and self._is_offered(result):
                 yield failure("lost", result, f"is listed as {entry.status} and is unsupported now: {said}")
-            elif entry is not None or not result.is_wrong:
+            elif entry is not None or not result.is_wrong or key_of(result) in self._newly_called_keys:
                 continue
             elif not self._is_known(result):
                 revised = result.case.id in self.baseline.cases
@@ -94,6 +97,24 @@ class Comparison:
                 yield failure("another status", result, f"was unsupported, and ends in {status} now: {said}")
             else:
                 yield failure("new failure", result, f"{status}: {said}")
+
+    @cached_property
+    def _newly_called(self) -> list[Result]:
+        """The results that a baseline from before knows as unsupported, for an argument that no default needs."""
+        if self.baseline.ungraded_arguments is not None:
+            return []
+        declaration = self.report.declaration
+        return [
+            result
+            for result in self.report.results
+            if result.status != "unsupported"
+            and self._was_unsupported(result)
+            and ungraded_arguments.left_out_at_default(result.case, declaration)
+        ]
+
+    @cached_property
+    def _newly_called_keys(self) -> frozenset[Key]:
+        return frozenset(map(key_of, self._newly_called))
 
     @cached_property
     def _seen_results(self) -> list[Result]:
@@ -143,7 +164,13 @@ class Comparison:
 
     def _newly_graded_findings(self) -> Generator[Finding]:
         """Find results that were unsupported and are right now: by groups that claim otherwise, or else one by one."""
-        right = [result for result in self._seen_results if result.status in RIGHT and self._was_unsupported(result)]
+        right = [
+            result
+            for result in self._seen_results
+            if result.status in RIGHT
+            and self._was_unsupported(result)
+            and key_of(result) not in self._newly_called_keys
+        ]
         claimed: set[Key] = set()
         for group in self.baseline.groups:
             if group.is_claim and (of_group := _results_of_group(group, right)):
@@ -165,7 +192,7 @@ class Comparison:
         )
         for group in self.baseline.groups:
             now = len(_results_of_group(group, self._seen_results))
-            if now <= group.count <= now + revised:
+            if now <= group.count <= now + revised + len(self._newly_called):
                 continue
             sentence = f"covers {counted(now, 'result')}, not {group.count}"
             if now < group.count and gone:

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
+from attnspec.gate import ungraded_arguments
 from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, count_graded, key_of
 from attnspec.gate.finding import HEADINGS, Finding, Outcome, failure, result_ending
 from attnspec.reports.report import Report, summarise
@@ -36,7 +37,10 @@ def judge(
     reasons. `BaselineError` if the baseline is about another implementation.
     """
     if baseline is None:
-        found = [failure("new failure", result, f"{result.status}: {result_ending(result)}") for result in report.wrong]
+        found = [*ungraded_arguments.findings(report.arguments, (), "fails")]
+        found += [
+            failure("new failure", result, f"{result.status}: {result_ending(result)}") for result in report.wrong
+        ]
     else:
         from attnspec.gate.comparison import Comparison
 

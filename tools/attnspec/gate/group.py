@@ -75,11 +75,15 @@ BY_WORDS: Mapping[str, Callable[[str, Case, str], bool]] = {
 
 @dataclass(frozen=True)
 class Group:
-    """Unsupported results for one reason: `count` of them meet every criterion (of `BY_CASE` and `BY_WORDS`)."""
+    """Unsupported results for one reason: `count` of them meet every criterion (of `BY_CASE` and `BY_WORDS`).
+
+    In a baseline from before a default needed no argument, an `argument` was one `at_default`, too.
+    """
 
     criteria: Mapping[str, str]
     count: int
     reason: str
+    at_default: bool = False
 
     @property
     def is_claim(self) -> bool:
@@ -105,4 +109,5 @@ class Group:
         return all(
             BY_CASE[name](value, case, dtype) if name in BY_CASE else BY_WORDS[name](value, case, said)
             for name, value in self.criteria.items()
+            if not (self.at_default and name == "argument" and value in case.attributes)
         )

@@ -97,6 +97,12 @@ def gated_report(
         and (known := known_expectation(baseline, result.case, result.dtype, result.verdict.message)) is not None
         and known.status == result.status
     }
+    # Of what is wrong and does not close the gate, a baseline from before knows nothing.
+    reasons |= {
+        key_of(result): _FROM_BEFORE
+        for result in report.wrong
+        if baseline is not None and key_of(result) not in unexpected and key_of(result) not in reasons
+    }
     found = outcome.findings_of_weight("fails")
     failing = tuple((finding.kind, finding.subject, finding.dtype, finding.sentence) for finding in found)
     return replace(report, diagnosis=diagnosis, gated=Gated(outcome.is_open, headline(outcome), reasons, failing))
@@ -132,6 +138,9 @@ def _lines(findings: Sequence[Finding]) -> tuple[str, ...]:
         lines.append(f"{named}: {first.sentence}" if first.subject else first.sentence)
     return tuple(lines)
 
+
+_FROM_BEFORE = "the baseline was written before this was graded; --update-baseline takes it in"
+"""Reason for a failure that the baseline lists as unsupported, for an argument that a default does not need."""
 
 _STYLES = {"fails": "bold red", "warns": "bold yellow", "notes": "bold"}
 

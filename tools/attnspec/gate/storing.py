@@ -11,6 +11,7 @@ from attnspec.base.files import replace_file
 from attnspec.cases import canonical_json, check_file
 from attnspec.gate.baseline import FORMAT, Baseline, Entry, name_of
 from attnspec.gate.group import BY_CASE, BY_WORDS, Group
+from attnspec.gate.ungraded_arguments import UngradedArgument
 
 _READ = (1, FORMAT)
 _RESTORE = "Restore it, or remove it and write it anew with --update-baseline."
@@ -63,8 +64,14 @@ def _what_to_do(path: Path) -> str:
 
 def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
     implementation, suite = document["implementation"], document["suite"]
+    arguments = document.get("ungraded_arguments")
     groups = tuple(
-        Group({name: group[name] for name in (*BY_CASE, *BY_WORDS) if name in group}, group["count"], group["reason"])
+        Group(
+            {name: group[name] for name in (*BY_CASE, *BY_WORDS) if name in group},
+            group["count"],
+            group["reason"],
+            at_default=arguments is None,
+        )
         for group in document.get("groups", ())
     )
     baseline = Baseline(
@@ -80,6 +87,7 @@ def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
         cases=suite["cases"],
         answered=_answered_from_json(suite, path) if "answered" in suite else None,
         format=document["format"],
+        ungraded_arguments=None if arguments is None else tuple(UngradedArgument(**each) for each in arguments),
     )
     if baseline.answered is not None and baseline.graded > (marked := sum(map(len, baseline.answered.values()))):
         raise BaselineError(
@@ -90,6 +98,7 @@ def _from_json(document: Mapping[str, Any], path: Path) -> Baseline:
 
 def _to_json(baseline: Baseline) -> dict[str, Any]:
     assert baseline.answered is not None
+    arguments = baseline.ungraded_arguments
     # A mark for each case and dtype lets the gate name the losses, and is a line for each dtype, not for each case.
     marks = {case_id: 1 << index for index, case_id in enumerate(sorted(baseline.cases))}
     answered = {dtype: f"{sum(marks[case_id] for case_id in ids):x}" for dtype, ids in baseline.answered.items()}
@@ -110,6 +119,7 @@ def _to_json(baseline: Baseline) -> dict[str, Any]:
             "cases": dict(baseline.cases),
             "answered": answered,
         },
+        **({} if arguments is None else {"ungraded_arguments": [each._asdict() for each in arguments]}),
     }
 
 

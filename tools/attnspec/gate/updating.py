@@ -33,6 +33,7 @@ from attnspec.gate.baseline import (
     result_message,
 )
 from attnspec.gate.group import Group, criterion_in, stated_arguments
+from attnspec.gate.ungraded_arguments import listed_anew
 from attnspec.grading import RIGHT
 from attnspec.reports.wording import counted, not_run_sentence
 
@@ -93,7 +94,8 @@ def updated_baseline(
         if result.status not in RIGHT and result.status != "unsupported"
     ]
     of_cases = [result for result in results if not result.is_of_run]
-    return baseline_of(report, entries, _groups(of_cases, old))
+    arguments = listed_anew(report.arguments, None if old is None else old.ungraded_arguments, NOT_EXPLAINED)
+    return baseline_of(report, entries, _groups(of_cases, old), arguments)
 
 
 def _reason(result: Result, old: Baseline | None, reasons: Mapping[str, str] = _NO_REASONS) -> str:
@@ -115,7 +117,7 @@ def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...
     answered = [result for result in results if result.status != "unsupported"]
     kept = [
         group
-        for group in _counted(old.groups, results)
+        for group in _counted((replace(group, at_default=False) for group in old.groups), results)
         if group.count
         and not (group.is_claim and any(group.covers(result.case, result.dtype, "") for result in answered))
     ]
@@ -307,7 +309,8 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str, reasons: Se
     )
     stated = [entry.reason for entry in new.entries]
     alike = sum(reason in ("", NOT_EXPLAINED) for reason in stated)
-    unexplained = alike + sum(group.reason in ("", NOT_EXPLAINED) for group in new.groups)
+    arguments, known = new.ungraded_arguments or (), {each.key for each in (old and old.ungraded_arguments) or ()}
+    unexplained = alike + sum(each.reason in ("", NOT_EXPLAINED) for each in (*new.groups, *arguments))
     at_once = "; --reason TEXT says it of all failures at once, --reason 'GLOB=TEXT' of some" if alike > 1 else ""
     was = f" It had format {old.format} and has format {FORMAT} now." if old and old.format != FORMAT else ""
     sentences = [
@@ -316,6 +319,9 @@ def update_sentences(new: Baseline, old: Baseline | None, path: str, reasons: Se
         + was
         + (f" Say why beside the {unexplained} without a reason{at_once}." if unexplained else "")
     ]
+    added_arguments = [f"{each.argument} of {each.operation}" for each in arguments if each.key not in known]
+    if added_arguments:
+        sentences.append(f"Taken, and not graded: {_some(added_arguments)}.")
     if added:
         sentences.append(f"New among the known failures: {_some([name_of(entry.key) for entry in added])}.")
     if added_groups:

@@ -43,10 +43,12 @@ def notebook_html(document: Mapping[str, Any]) -> str:
     lines = [f"{failure.cases[0]} ({failure.dtypes[0]}): {failure.ending}" for failure in failures]
     left = [wording.more(len(wrong) - len(lines))] if len(wrong) > len(lines) else []
     items = "".join(f"<li>{escape(plain_text(line))}</li>" for line in (*diagnosis, *lines, *left))
+    ungraded = wording.ungraded_arguments(document.get("arguments", ()))
     verdict = wording.verdict_line(implementation_name(document), summary, document.get("not_run"))
     return (
         f"<div><strong>{escape(verdict)}</strong>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        + ("" if ungraded is None else f"<p>{escape(plain_text(ungraded))}</p>")
+        + f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         + (f"<ul>{items}</ul>" if items else "")
         + "</div>"
     )

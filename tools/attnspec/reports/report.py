@@ -21,6 +21,7 @@ from attnspec.targets.target import Target, invocation_fields
 if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
     from attnspec.diagnosis.undeclared import Declarations
+    from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Key, Result
     from attnspec.runner.systematic import SystematicError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _LARGEST_GOT = 64 * 1024
 
-Conformance = Literal["conforms", "conforms in part", "does not conform"]
+Conformance = Literal["conforms", "conforms in part", "does not conform", "nothing graded"]
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Summary:
     says nothing, or declared conventions leave them open. `median`: (upper) median of the results' median error /
     tolerance in their first output. `fused` of the `unfused` passes in half precision would pass the fused grade too.
 
-    ``conforms``: every clause graded, nothing wrong; ``conforms in part``: some clauses graded, nothing wrong; ``does
-    not conform``: something wrong, or nothing graded.
+    ``conforms``: every clause graded, nothing wrong, and nothing ungraded that is taken; ``conforms in part``: some
+    clauses graded, nothing wrong; ``does not conform``: something wrong; ``nothing graded``: neither.
     """
 
     counts: Mapping[str, int]
@@ -77,8 +78,10 @@ def summarise(results: Sequence[Result]) -> Summary:
             is_established = is_established or result.establishes
             if verdict.fused is not None:
                 fused, unfused = fused + verdict.fused, unfused + 1
-    conformance: Conformance = "does not conform"
-    if is_established and not any(seen[status] for status in WRONG):
+    conformance: Conformance = "nothing graded"
+    if any(seen[status] for status in WRONG):
+        conformance = "does not conform"
+    elif is_established:
         conformance = "conforms" if graded == clauses else "conforms in part"
     medians.sort()
     return Summary(
@@ -184,7 +187,7 @@ class Report:
     @property
     def conforms(self) -> bool:
         """Whether nothing is wrong and something was graded."""
-        return self.summary.conformance != "does not conform"
+        return self.summary.conformance in ("conforms", "conforms in part")
 
     @cached_property
     def wrong(self) -> tuple[Result, ...]:
@@ -197,9 +200,24 @@ class Report:
         return len({result.case.id for result in self.results if not result.is_of_run})
 
     @cached_property
+    def arguments(self) -> tuple[TakenArgument, ...]:
+        """The arguments that it takes and need not be given, with how often each was graded."""
+        from attnspec.reports.taken_arguments import taken_arguments
+
+        return taken_arguments(self.declaration, self.conventions, self.results)
+
+    @property
+    def ungraded_arguments(self) -> tuple[TakenArgument, ...]:
+        """Those that nothing graded shows: code that ignores them passes as well."""
+        return tuple(each for each in self.arguments if each.is_ungraded)
+
+    @cached_property
     def summary(self) -> Summary:
         """Counts and conformance over all results."""
-        return self._summarise(self.results)
+        summary = self._summarise(self.results)
+        if summary.conformance == "conforms" and self.ungraded_arguments:
+            return replace(summary, conformance="conforms in part")
+        return summary
 
     @cached_property
     def by_profile(self) -> Mapping[str, Summary]:
@@ -227,22 +245,24 @@ class Report:
 
     def _summarise(self, results: Sequence[Result]) -> Summary:
         summary = summarise(results)
-        return summary if self.not_run is None else replace(summary, conformance="does not conform")
+        if self.not_run is None or summary.conformance == "nothing graded":
+            return summary
+        return replace(summary, conformance="does not conform")
 
     def __repr__(self) -> str:
-        """Return the verdict in three lines: implementation, suite and environment; arrays are never printed."""
+        """Return the verdict in a few lines: implementation, suite and environment; arrays are never printed."""
         from attnspec.reports import wording
 
         name = wording.shown_name(self.declaration.name, self.declaration.version, self.conventions)
         made_by = wording.made_by(self.suite_version, self.suite_digest, self.cases, self.environment)
         operations = ", ".join(self.declaration.operations) or "no operation"
-        return "\n".join(
-            (
-                f"Report: {wording.verdict_line(name, summary_to_json(self.summary), self.not_run)}",
-                f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
-                f"By {made_by}.",
-            )
+        lines = (
+            f"Report: {wording.verdict_line(name, summary_to_json(self.summary), self.not_run)}",
+            wording.ungraded_arguments(json_types(self.ungraded_arguments)),
+            f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
+            f"By {made_by}.",
         )
+        return "\n".join(filter(None, lines))
 
     def _repr_html_(self) -> str:
         from attnspec.reports.notebook import notebook_html
@@ -288,6 +308,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
             **summary_to_json(report.summary),
             **{of: {name: summary_to_json(part) for name, part in parts.items()} for of, parts in summaries.items()},
         },
+        "arguments": json_types(report.arguments),
         "left_out": dict(report.left_out),
         **{name: value for name, value in optional.items() if value is not None},
         "could_be_declared": json_types(report.could_be_declared),

@@ -87,6 +87,25 @@ def layout_sentence(layout: str | None, not_arranged: Sequence[str]) -> str | No
     return f"It was called in the layout {layout}{f'; {stay} as on {pages}' if not_arranged else ''}."
 
 
+def ungraded_arguments(arguments: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the arguments that are taken and that nothing graded shows, from a report's ``arguments``; None for none.
+
+    Of several, the first one has its reason.
+    """
+    ungraded = [each for each in arguments if not each["graded"] and each["not_graded"]]
+    if not ungraded:
+        return None
+    of: dict[str, list[str]] = {}
+    for each in ungraded:
+        of.setdefault(each["operation"], []).append(each["argument"])
+    named = "; ".join(f"{', '.join(taken)} of {operation}" for operation, taken in of.items())
+    first = ungraded[0]
+    results = counted(first["not_graded"], "result")
+    them = "it" if len(ungraded) == 1 else "them"
+    shows = f"{results} would show {first['argument'] if len(ungraded) > 1 else 'it'}, and none was graded"
+    return f"Taken, and not graded: {named}. Code that ignores {them} passes as well: {shows} ({first['reason']})."
+
+
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
     """Return how many (case, dtype) an unfinished run lacks beside its `results`, and why, where the report says.
 
@@ -127,7 +146,7 @@ def verdict_line(name: str, summary: Mapping[str, Any], not_run: int | None = No
         return f"{name} does not conform: {wrong} of {tried} went wrong, {passed} passed{left}."
     if not_run is not None:
         return f"{name} was not validated to the end: {passed} of {tried} passed{left}."
-    return f"{name} does not conform: nothing could be graded ({sum(summary['statuses'].values())} tried)."
+    return f"{name} is neither right nor wrong: nothing could be graded ({sum(summary['statuses'].values())} tried)."
 
 
 def short_verdict(summary: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.cases import Case, canonical_json
+from attnspec.cases import Case, canonical_json, run_attributes
 from attnspec.cases.stored_tolerances import (
     FOLDER,
     FORMAT,
@@ -37,10 +37,13 @@ from attnspec.cases.stored_tolerances import (
     rounded_up,
     unpacked,
 )
-from attnspec.contract import CONVENTIONS, declarations
+from attnspec.contract import CONVENTIONS, OPERATIONS, declarations
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices
-from attnspec.grading import InInterval, Run, Values, in_interval
+from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to, to_run_dtype
+from attnspec.contract.implementation import Outputs
+from attnspec.grading import RIGHT, InInterval, Run, Values, in_interval, verdicts
+from attnspec.grading.expectation import reference_outputs
 from attnspec.grading.pull import computed_slopes
 from attnspec.runner.changed_call import changed_run, expected_by_reference
 from attnspec.runner.planning import prepare
@@ -64,7 +67,8 @@ class _Bounds(NamedTuple):
     """The part of a case's bounds that is stored: errors, marked elements, and conventions that would change them.
 
     `intervals` has the elements that an interval alone bounds, and its ends at these. `slopes` are those of an output
-    in a direction. `changed` are the bounds of the case's call with one argument changed.
+    in a direction. `changed` are the bounds of the case's call with one argument changed; `without_effect` has
+    arguments, with dtypes, that may as well be left out.
     """
 
     grades: tuple[Grade, ...]
@@ -75,6 +79,7 @@ class _Bounds(NamedTuple):
     intervals: Mapping[tuple[str, Grade], tuple[NDArray[np.bool_], NDArray[np.float64]]]
     sensitive_to: tuple[str, ...]
     slopes: Mapping[tuple[str, str], NDArray[np.float64]] = MappingProxyType({})
+    without_effect: Mapping[str, Sequence[str]] = MappingProxyType({})
     changed: _Bounds | None = None
 
 
@@ -152,6 +157,7 @@ def _read(stored: StoredTolerances) -> _Bounds:
             for output in of_outputs
             if (slope := stored.slope(direction, output)) is not None
         },
+        stored.without_effect,
     )
 
 
@@ -167,8 +173,38 @@ def _computed_bounds(case: Case) -> _Bounds:
             follows = None if other is None else expected_by_reference(run, other.case)
             if follows is not None:
                 changed |= prepare(follows, [dtype], normative)
-    bounds = _bounds_of(runs, normative)._replace(slopes=_slopes_of(next(iter(runs.values()))))
+    bounds = _bounds_of(runs, normative)._replace(
+        slopes=_slopes_of(next(iter(runs.values()))), without_effect=_without_effect(case, runs)
+    )
     return bounds._replace(changed=_bounds_of(changed, normative)) if changed else bounds
+
+
+def _without_effect(case: Case, runs: Mapping[str, Run]) -> dict[str, Sequence[str]]:
+    """Return the arguments that a case need not state, with the dtypes in which its golden values do not show them."""
+    operation = OPERATIONS[case.operation]
+    needed = {*operation.required_arguments, *operation.derived}
+    names = [name for name in (*case.inputs, *case.attributes) if name not in needed]
+    found = {name: [dtype for dtype, run in runs.items() if _is_right_without(run, name)] for name in names}
+    return {name: dtypes for name, dtypes in sorted(found.items()) if dtypes}
+
+
+def _is_right_without(run: Run, argument: str) -> bool:
+    """Return whether what the reference gives without an argument is right; not where it refuses the call then."""
+    case = run.case
+    if argument in run.attributes and case.attributes[argument] == run.operation.defaults.get(argument):
+        return True
+    seen = {name: rounded_to(array, run.dtype) for name, array in case.inputs.items() if name != argument}
+    stated = {name: value for name, value in case.attributes.items() if name != argument}
+    try:
+        outputs = reference_outputs(case.operation, seen, run_attributes(REFERENCE_DTYPE, stated))
+    except (ValueError, TypeError):
+        return False
+    expected = case.golden(run.dtype)
+    with np.errstate(over="ignore"):
+        values = {
+            name: to_run_dtype(np.asarray(array), run.dtype) for name, array in outputs.items() if name in expected
+        }
+    return verdicts.grade(run, Outputs(values)).status in RIGHT
 
 
 def _bounds_of(runs: Mapping[str, Run], normative: Choices) -> _Bounds:
@@ -265,6 +301,7 @@ def _hold(stored: _Bounds, computed: _Bounds) -> bool:
         same_changed
         and stored.grades == computed.grades
         and stored.sensitive_to == computed.sensitive_to
+        and stored.without_effect == computed.without_effect
         and stored.errors.keys() == computed.errors.keys()
         and all(_is_rounded_up(stored.errors[key], error) for key, error in computed.errors.items())
         and _same(stored.unspecified, computed.unspecified)
@@ -316,6 +353,8 @@ class _Written:
     def add(self, case: Case, digest: str, bounds: _Bounds) -> None:
         """Put the bounds of a case behind those of the cases before it."""
         entry = {"sha256": digest, **self._entry(bounds)}
+        if bounds.without_effect:
+            entry["without_effect"] = bounds.without_effect
         if bounds.changed is not None:
             entry["changed"] = self._entry(bounds.changed)
         self.entries[case.id] = entry

@@ -69,7 +69,7 @@ DAMAGES = {
     "a changed byte": damaged_numbers,
     "a file that is cut off": cut_off,
     "another model": edited_record(model="0" * 64),
-    "another format": edited_record(format=2),
+    "another format": edited_record(format=1),
     "no file of the profile": edited_record(files={}),
     "a record that is no object": no_object,
     "another case file": another_title,

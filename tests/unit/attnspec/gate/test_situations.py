@@ -304,7 +304,7 @@ SITUATIONS = {
         options=("--require", "softmax"),
     ),
     "required operation that is not offered": Situation(
-        1, "Required to conform (1) context_vector: does not conform: ", options=("--require", "context_vector")
+        1, "Required to conform (1) context_vector: nothing graded: ", options=("--require", "context_vector")
     ),
     "required operation that is not run": Situation(
         2, "its operations context_vector, softmax.", options=("--require", "causal_mask")

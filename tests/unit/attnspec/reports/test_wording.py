@@ -64,10 +64,10 @@ def test_what_ends_as_a_sentence_gets_no_full_stop(said):
             "does not conform: 1 of 2 wrong",
         ),
         (
-            "does not conform",
+            "nothing graded",
             {"unsupported": 4},
-            "it does not conform: nothing could be graded (4 tried).",
-            "does not conform",
+            "it is neither right nor wrong: nothing could be graded (4 tried).",
+            "nothing graded",
         ),
     ],
 )

@@ -20,7 +20,14 @@ from attnspec.reports.entries import (
 )
 from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
-from attnspec.reports.report import Report, diagnosis_to_json, result_to_json, summary_to_json, systematic_to_json
+from attnspec.reports.report import (
+    Report,
+    diagnosis_to_json,
+    json_types,
+    result_to_json,
+    summary_to_json,
+    systematic_to_json,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,6 +74,9 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         layout = wording.layout_sentence(declaration.requested_in, declaration.not_arranged)
         for sentence in filter(None, (layout, beside, *unfit, unseen, left)):
             say(console, sentence, style="yellow")
+        ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
+        if ungraded is not None:
+            say(console, ungraded, style="bold yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             say(console, sentence)
         for error in report.systematic if verbose else ():

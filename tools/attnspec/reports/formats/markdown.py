@@ -37,7 +37,7 @@ _LONGEST_REASONS = 5_000
 _LONGEST_MESSAGE = 300
 _NAMED = 3
 _GATE_SIGNS = {True: "✅", False: "❌"}
-_SIGNS = {"conforms": "✅", "conforms in part": "🟡", "does not conform": "❌"}
+_SIGNS = {"conforms": "✅", "conforms in part": "🟡", "does not conform": "❌", "nothing graded": "⚪"}
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
 _BLOCK = re.compile(r"^(\d*)([#+\-=:.)>])")
@@ -72,12 +72,14 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 
 def _not_seen(document: Mapping[str, Any]) -> list[str]:
-    """Return the sentences on a run in a layout, one that ended early, or one of which numbers alone were seen."""
+    """Return the sentences on a run in a layout, one that ended early, and on all of which nothing was seen."""
     implementation = document["implementation"]
     layout = wording.layout_sentence(implementation.get("asked_in"), implementation.get("not_arranged", ()))
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
     unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
-    return [line for said in filter(None, (layout, sentence, unseen)) for line in (said, "")]
+    ungraded = wording.ungraded_arguments(document.get("arguments", ()))
+    shown = None if ungraded is None else prose(ungraded)
+    return [line for said in filter(None, (layout, sentence, unseen, shown)) for line in (said, "")]
 
 
 def prose(text: str) -> str:

@@ -16,7 +16,12 @@ BADGE = "badge.json"
 """Ending of a badge's file name; every other ``.json`` is a report.json."""
 
 _SUFFIXES = (".json", ".xml", ".md", ".html")
-_COLOURS = {"conforms": "brightgreen", "conforms in part": "yellowgreen", "does not conform": "red"}
+_COLOURS = {
+    "conforms": "brightgreen",
+    "conforms in part": "yellowgreen",
+    "does not conform": "red",
+    "nothing graded": "lightgrey",
+}
 
 
 def check_writable(path: Path) -> None:

@@ -8,6 +8,7 @@ const VERDICTS = {
   conforms: ["✓", "conforms", "good"],
   "conforms in part": ["◐", "conforms in part", "part"],
   "does not conform": ["✗", "does not conform", "bad"],
+  "nothing graded": ["–", "was not graded", "none"],
   "passes the gate": ["✓", "passes the gate", "good"],
   "does not pass the gate": ["✗", "does not pass the gate", "bad"],
 };

@@ -149,7 +149,7 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on reports of another suite, on answers in files, on a closed gate, and on systematic errors."""
+    """Return sentences on other suites, answers in files, what nothing graded, a closed gate, and systematic errors."""
     strangers, numbers_alone, closing = list[str](), list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
         shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
@@ -161,6 +161,9 @@ def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: 
             )
         if document["invocation"].get("export"):
             numbers_alone.append(f"{shown}: {wording.NUMBERS_ALONE}")
+        taken = wording.ungraded_arguments(document.get("arguments", ()))
+        if taken is not None:
+            closing.append(f"{shown}: {harmless(taken)}")
         closing += [f"{shown}: {line}" for line in findings_apart(document)[:_MOST_FINDINGS]]
     systematic = [
         f"{harmless(name, _LONGEST_NAME)}: {wording.systematic_in_short(document['systematic'])}"

@@ -1,0 +1,94 @@
+"""Arguments that an implementation takes, and whether anything was graded that would be wrong without them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attnspec.contract import OPERATIONS
+from attnspec.contract.convention import Settles
+from attnspec.contract.declarations import resolve_conventions
+from attnspec.grading import NOT_GRADED
+
+if TYPE_CHECKING:
+    from attnspec.runner import Result
+    from attnspec.targets import Declaration
+
+
+@dataclass(frozen=True)
+class TakenArgument:
+    """Argument that an operation takes, and need not be given.
+
+    `graded` and `not_graded` count (case, dtype) in which a right answer would be wrong if the argument were ignored.
+    `reason` is the most frequent one why some were not graded, None where all were.
+    """
+
+    operation: str
+    argument: str
+    graded: int
+    not_graded: int
+    reason: str | None
+
+    @property
+    def is_ungraded(self) -> bool:
+        """Whether cases would show it, and none of them was graded: it may be ignored, and nobody would know."""
+        return not self.graded and bool(self.not_graded)
+
+
+@dataclass
+class _Seen:
+    """Results that show an argument: how many were graded, and why others were not; whether any was answered."""
+
+    graded: int = 0
+    reasons: Counter[str] = field(default_factory=Counter[str])
+    is_answered: bool = False
+
+
+def taken_arguments(
+    declaration: Declaration, conventions: Mapping[str, str], results: Sequence[Result]
+) -> tuple[TakenArgument, ...]:
+    """Return the arguments that operations take, in the contract's order; `conventions` are those of the grading.
+
+    They are those that a signature names, or, where none can be read, those with which anything was answered. What
+    follows from other inputs, is declared to be missing, or has one value alone by a convention is not looked for.
+    """
+    looked_for = {name: _looked_for(name, declaration, conventions) for name in declaration.operations}
+    seen: dict[tuple[str, str], _Seen] = {}
+    for result in results:
+        case, status = result.case, result.status
+        for argument in (*case.inputs, *case.attributes):
+            if argument not in looked_for.get(case.operation, ()):
+                continue
+            of_argument = seen.setdefault((case.operation, argument), _Seen())
+            of_argument.is_answered = of_argument.is_answered or status != "unsupported"
+            if not case.shows(argument, result.dtype):
+                continue
+            if status in NOT_GRADED:
+                of_argument.reasons[result.verdict.message] += 1
+            else:
+                of_argument.graded += 1
+    return tuple(
+        TakenArgument(operation, argument, found.graded, found.reasons.total(), _most_frequent(found.reasons))
+        for operation, arguments in looked_for.items()
+        for argument in arguments
+        if (found := seen.get((operation, argument))) is not None
+        and (found.is_answered or operation in declaration.arguments)
+    )
+
+
+def _looked_for(operation: str, declaration: Declaration, conventions: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the arguments of an operation that it may take."""
+    contract = OPERATIONS[operation]
+    fixed = resolve_conventions(conventions, operation).departing[Settles.ATTRIBUTE]
+    left_out = {*contract.required_arguments, *contract.derived, *fixed}
+    return tuple(
+        argument
+        for argument in contract.arguments
+        if argument not in left_out and not declaration.lacks_argument(operation, argument)
+    )
+
+
+def _most_frequent(reasons: Counter[str]) -> str | None:
+    return next((reason for reason, _ in reasons.most_common(1)), None)
