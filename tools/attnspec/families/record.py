@@ -27,6 +27,8 @@ Marks: TypeAlias = "Mapping[str, NDArray[np.bool_]]"
 
 Compute: TypeAlias = "Callable[[Arrays, Mapping[str, Any]], Arrays]"
 """Outputs of an operation, from inputs and attributes in float64; it raises `ValueError` where it refuses them."""
+
+
 class Within(NamedTuple):
     """Elements of an output that lie somewhere from `lowest` to `highest`."""
 
