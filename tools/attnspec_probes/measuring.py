@@ -1,7 +1,7 @@
 """From the failures of a run to the laws that an implementation follows; how one is measured is its family's to say."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from time import perf_counter
@@ -75,6 +75,17 @@ _LEAST_SECONDS = 0.2
 """The time that a run of a case or two leaves for probes."""
 
 
+def _quietly(laws: Iterator[Law]) -> Iterator[Law]:
+    """Give laws whose search divides by whatever came back: no warning of it is the user's."""
+    while True:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            law = next(laws, None)
+        if law is None:
+            return
+        yield law
+
+
 def measured(
     implementation: Implementation,
     results: Sequence[Result],
@@ -97,7 +108,7 @@ def measured(
         seconds = max(_LEAST_SECONDS, sum(result.seconds for result in own))
         calling = Calling(implementation, (MOST_CALLS - calls) // (len(wrong) - index), seconds)
         try:
-            for measured_law in import_object(laws_of)(calling, own):
+            for measured_law in _quietly(import_object(laws_of)(calling, own)):
                 # Numbers of Python's own: a journal in a file holds nothing that has to be looked up.
                 fitted = measured_law.parameters.items()
                 plain = {name: value if isinstance(value, str) else float(value) for name, value in fitted}

@@ -14,6 +14,7 @@ from attnspec_mistakes.attention.forward.building_blocks import (
     at_most_one_ahead,
     before,
     dealt_out,
+    divided_by_sums_without_their_axis,
     features_before_heads,
     largest_of_all,
     later,
@@ -249,6 +250,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "single_head.softmax_over_queries": patch(single_head_attention, softmax=over_queries),
     "single_head.softmax_over_all": patch(single_head_attention, softmax=over_all),
     "single_head.softmax_missing": patch(single_head_attention, softmax=left_out),
+    "single_head.total_axis_lost": patch(
+        single_head_attention, softmax=patch(softmax, divide_by_sum=divided_by_sums_without_their_axis)
+    ),
     "single_head.no_maximum": patch(single_head_attention, softmax=patch(softmax, subtract=unshifted)),
     "single_head.weights_summed_out": patch(
         single_head_attention, weigh_values=lambda weights, value: np.sum(weights, axis=-1, keepdims=True) * value

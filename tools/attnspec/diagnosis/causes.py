@@ -6,14 +6,17 @@ them meet in one run, neither gives its numbers alone; such failures are put dow
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
-from attnspec.diagnosis.choosing import is_finite
+from attnspec.diagnosis.choosing import finite_results, is_finite, one_for_each_case, spread_results
+from attnspec.diagnosis.evidence import Evidence, mistake_outputs
 from attnspec.diagnosis.ranking import Candidate, Observed, rank_candidates, tied
 from attnspec.diagnosis.suspects import alike_suspects
 from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
 from attnspec.runner import Result
 from attnspec_mistakes import Mistake
 from attnspec_mistakes.kill_matrix import was_tried
+from attnspec_mistakes.two_at_once import both
 
 _MOST_CAUSES = 3
 _SCREENED = 48
@@ -33,19 +36,29 @@ _ELSEWHERE = 0.1
 
 _MOST_COUNTED = 3000
 
+_OF_TWO = 4
+"""Failures that two mistakes together have to give before they are compared with more."""
+
+_PAIRED = 8
+"""Mistakes that are tried together with each other one: those that fail most nearly the same cases."""
+
 
 @dataclass(frozen=True)
 class Cause:
     """Cause of some failures of an operation: mistakes or an undeclared convention, or both where they meet.
 
     Each of `groups` holds mistakes that break one clause together; these results do not distinguish the groups, and
-    there are none where a convention alone explains the failures. `is_sure`: nothing speaks against it.
+    there are none where a convention alone explains the failures. `second` is made beside the first, where only both
+    together give the numbers. `raised` of those explained gave an error where the first raises one, too. `is_sure`:
+    nothing speaks against it.
     """
 
     groups: tuple[tuple[Candidate, ...], ...]
     undeclared: Undeclared | None
     explained: tuple[Result, ...]
     is_sure: bool
+    second: Mistake | None = None
+    raised: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,8 +74,10 @@ class Explained:
     candidates: tuple[Candidate, ...]
 
 
-def explained_failures(mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result]) -> Explained:
-    """Return the causes of failures one by one, from results with wrong numbers and results with right ones."""
+def explained_failures(
+    mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], errors: Sequence[Result] = ()
+) -> Explained:
+    """Return the causes of failures one by one, from results with wrong numbers, with right ones, and with errors."""
     observed = Observed()
     remaining: Sequence[Result] = failing[:_MOST_COUNTED]
     causes: list[Cause] = []
@@ -79,7 +94,15 @@ def explained_failures(mistakes: Sequence[Mistake], failing: Sequence[Result], p
         reproduced = {id(result) for result in cause.explained}
         # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
         remaining = [result for result in left if id(result) not in reproduced and is_finite(result)]
-    return _settled(causes, remaining, candidates, observed)
+    settled = _settled([_with_errors(cause, errors) for cause in causes], remaining, candidates, observed)
+    if settled.causes:
+        return settled
+    pair = _two_at_once(_likely(mistakes, failing, passing), failing, passing, observed)
+    if pair is None:
+        return settled
+    given = {id(result) for result in pair.explained}
+    left = [result for result in failing[:_MOST_COUNTED] if id(result) not in given and is_finite(result)]
+    return _settled([_with_errors(pair, errors)], left, candidates, observed)
 
 
 def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Observed) -> list[Result]:
@@ -123,6 +146,50 @@ def _cause(
     if len(anew.passes) > len(reproduced):
         return Cause((), anew.undeclared, anew.passes, is_sure=True)
     return Cause(groups, None, tuple(reproduced), is_sure=True)
+
+
+def _two_at_once(
+    likely: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], observed: Observed
+) -> Cause | None:
+    """Return two mistakes that give the numbers together, where neither does alone; None where no two do."""
+    seen = observed.all(spread_results(one_for_each_case(finite_results(failing)), _OF_TWO))
+    if len(seen) < _OF_TWO:
+        return None
+    given: dict[str, tuple[Mistake, Mistake]] = {}
+    # Of any two, the one that hides the other fails most nearly the same cases.
+    for first, second in combinations(likely, 2):
+        together = None if first.clause == second.clause or first not in likely[:_PAIRED] else both(first, second)
+        if together is not None and _gives_nearly_all(together, seen):
+            given[together.id] = (together, second)
+    ranked = rank_candidates([together for together, _ in given.values()], failing, passing, observed)
+    if not ranked or not ranked[0].stands:
+        return None
+    together, second = given[ranked[0].mistake.id]
+    reproduced = [entry.result for entry in observed.all(failing) if entry.agreement(together, whole=False).matches]
+    return Cause(((ranked[0],),), None, tuple(reproduced), is_sure=True, second=second)
+
+
+def _gives_nearly_all(mistake: Mistake, seen: Sequence[Evidence]) -> bool:
+    """Return whether a mistake gives the numbers of all failures looked at but one."""
+    missed = 0
+    for entry in seen:
+        missed += not entry.agreement(mistake, whole=False).matches
+        if missed > 1:
+            return False
+    return True
+
+
+def _with_errors(cause: Cause, errors: Sequence[Result]) -> Cause:
+    """Add the errors that come where the mistake of a cause raises one, too: its shapes do not fit there."""
+    if not cause.groups or not errors:
+        return cause
+    mistake = cause.groups[0][0].mistake
+    raised = [
+        result
+        for result in errors[:_MOST_COUNTED]
+        if result.status == "error" and mistake_outputs(mistake, result.run) is None
+    ]
+    return replace(cause, explained=(*cause.explained, *raised), raised=len(raised))
 
 
 def _settled(

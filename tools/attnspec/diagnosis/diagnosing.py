@@ -25,7 +25,7 @@ from attnspec.diagnosis.suspects import (
 )
 from attnspec.diagnosis.undeclared import Undeclared, undeclared_convention
 from attnspec.runner import Key, Result
-from attnspec.runner.result import Law
+from attnspec.runner.result import Law, depends_on_earlier_calls, shows_earlier_calls
 from attnspec_mistakes import Mistake
 
 UNKNOWN = "unknown"
@@ -109,8 +109,21 @@ def diagnose(
             if mistake.id not in without and mistake.is_made_in(layout)
         ]
         law = next((law for law in laws if law.operation == operation), None)
-        found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes, law))
+        graded = [*of_operation, *passing.get(operation, [])]
+        unheard = _clauses_of(_of_operation(results, operation)) - _clauses_of(graded)
+        heard = [mistake for mistake in mistakes if mistake.clause not in unheard]
+        found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes, heard, law))
     return tuple(found)
+
+
+def _of_operation(results: Sequence[Result], operation: str) -> list[Result]:
+    """Return the results of one operation."""
+    return [result for result in results if result.case.operation == operation]
+
+
+def _clauses_of(results: Sequence[Result]) -> frozenset[str]:
+    """Return the clauses that the cases of results exercise."""
+    return frozenset(clause for result in results for clause in result.case.clauses)
 
 
 def _with_law(numbers: Sequence[Diagnosis], law: Law) -> list[Diagnosis]:
@@ -129,37 +142,77 @@ def _certainty(suspected: Sequence[Suspect]) -> Certainty:
 
 
 def _diagnose_operation(
-    wrong: Sequence[Result], passing: Sequence[Result], mistakes: Sequence[Mistake], law: Law | None
+    wrong: Sequence[Result],
+    passing: Sequence[Result],
+    mistakes: Sequence[Mistake],
+    heard: Sequence[Mistake],
+    law: Law | None,
 ) -> list[Diagnosis]:
-    """Return diagnoses from the numbers and from other checks; the one that accounts for more results first."""
+    """Return diagnoses from the numbers and from other checks; the one that accounts for more results first.
+
+    Of the mistakes, those `heard` are about what is offered: they alone stand for clauses that are suspected.
+    """
     failing = [
         result
         for result in wrong
         if result.status == "fail" and result.verdict.check in ("values", "shape") and result.got is not None
     ]
     by_check = broken_by_check(wrong)
-    mistakes = not_excluded(mistakes, by_check)
+    mistakes, heard = (not_excluded(each, by_check) for each in (mistakes, heard))
     others = [result for result in wrong if result.verdict.check is None]
     reported = [replace(_bare_diagnosis(each, len(wrong)), clause=clause) for clause, each in by_check.items()]
     numbers: list[Diagnosis] = []
     if failing:
         comparable = [result for result in passing if result.got is not None and result.case.properties is None]
-        numbers = _diagnose_numbers(failing, others, comparable, passing, mistakes)
+        numbers = _diagnose_numbers(failing, others, comparable, passing, mistakes, heard)
     elif others:
         anew = undeclared_convention(others, passing)
-        suspected = rank_suspects(alike_suspects(mistakes, others, passing), mistakes, others, passing)
+        suspected = rank_suspects(alike_suspects(heard, others, passing), heard, others, passing)
         unknown = _unknown(others, len(others), failing_facts(others, passing), suspected)
         numbers = [replace(unknown, undeclared=None if anew is None else anew.undeclared)]
     if numbers and law is not None:
         numbers = _with_law(numbers, law)
     # Where inputs are edited or buffers handed out twice, numbers go wrong after it, unless a mistake gives them.
-    is_named = bool(numbers) and numbers[0].mistake != UNKNOWN
+    is_sure = bool(numbers) and numbers[0].mistake != UNKNOWN and numbers[0].certainty == "it is"
     spoilt = [
         entry
         for entry in reported
-        if not is_named and (entry.clause or "").endswith(SPOILING) and entry.explains >= _SPOILS * len(wrong)
+        if not is_sure and (entry.clause or "").endswith(SPOILING) and _spoils(by_check[entry.clause or ""], wrong)
     ]
+    shown = (clause for clause, broken in by_check.items() if any(map(shows_earlier_calls, broken)))
+    of_calls = None if is_sure else next(shown, None)
+    if law is not None and law.is_found and depends_on_earlier_calls(law.clauses[0]):
+        of_calls = law.clauses[0]
+    if of_calls is not None and numbers:
+        numbers = _of_earlier_calls(numbers, of_calls)
     return [*spoilt, *numbers, *(entry for entry in reported if entry not in spoilt)]
+
+
+def _spoils(broken: Sequence[Result], wrong: Sequence[Result]) -> bool:
+    """Return whether a breach seen in some results accounts for wrong numbers in others."""
+    return any(map(shows_earlier_calls, broken)) or len(broken) >= _SPOILS * len(wrong)
+
+
+def _of_earlier_calls(numbers: Sequence[Diagnosis], clause: str) -> list[Diagnosis]:
+    """Return diagnoses of numbers that depend on earlier calls as one: what they look like says little."""
+    first = numbers[0]
+    failures = tuple(dict.fromkeys(key for entry in numbers for key in entry.failures))
+    others = [suspect for suspect in first.suspects if suspect.clause != clause]
+    suspects = (
+        Suspect(clause, 1.0, None, shared=len(failures), failing=len(failures), others=0, is_reported=True),
+        *(replace(suspect, is_reported=False) for suspect in others),
+    )
+    unnamed = Diagnosis(first.operation, UNKNOWN, len(failures), first.of, failures)
+    return [
+        replace(
+            unnamed,
+            facts=first.facts,
+            attended=first.attended,
+            certainty="most likely",
+            suspects=suspects,
+            laws=tuple(law for entry in numbers for law in entry.laws),
+        )
+    ]
 
 
 def _diagnose_numbers(
@@ -168,22 +221,24 @@ def _diagnose_numbers(
     comparable: Sequence[Result],
     passing: Sequence[Result],
     mistakes: Sequence[Mistake],
+    heard: Sequence[Mistake],
 ) -> list[Diagnosis]:
     """Name the mistakes that give the numbers in `failing`; report the clauses that the rest points at.
 
     `others` ended in an error; `comparable` have right numbers; `passing` are all that passed.
     """
     graded = [result for result in failing if result.case.properties is None]
-    found = explained_failures(mistakes, graded, comparable)
-    rest = _rest(found, len(graded), comparable, passing, mistakes)
+    found = explained_failures(mistakes, graded, comparable, others)
+    of = len(graded) + max((cause.raised for cause in found.causes), default=0)
+    rest = _rest(found, of, comparable, passing, heard)
     if not found.causes or not found.causes[0].is_sure:
-        suspected = rank_suspects(alike_suspects(mistakes, [*failing, *others], passing), mistakes, failing, passing)
+        suspected = rank_suspects(alike_suspects(heard, [*failing, *others], passing), heard, failing, passing)
         suspected = suspects_by_output(suspected, failing)
         if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
             unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
             first = [group[0] for cause in found.causes for group in cause.groups]
             return [replace(unknown, candidates=_worth_telling([*first, *found.candidates]))]
-    reported = [entry for cause in found.causes for entry in _of_cause(cause, len(graded), comparable, mistakes)]
+    reported = [entry for cause in found.causes for entry in _of_cause(cause, of, comparable, heard)]
     known = {entry.clause for entry in reported}
     if rest is not None and not (rest.suspects and rest.suspects[0].is_reported and rest.suspects[0].clause in known):
         reported.append(rest)
@@ -253,10 +308,10 @@ def _worth_telling(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 
 def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[str, ...]) -> Diagnosis:
     """Name the first of the mistakes that break one clause and that these results do not distinguish."""
-    mistake = group[0].mistake
+    mistake = group[0].mistake if cause.second is None else _of_two(group[0].mistake, cause.second)
     return replace(
         _bare_diagnosis(cause.explained, of),
-        mistake=mistake.id,
+        mistake=mistake.id.partition("+")[0],
         clause=mistake.clause,
         erratum=mistake.erratum,
         sentence=mistake.sentence,
@@ -267,6 +322,17 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
         same=tuple(candidate.mistake.id for candidate in group[1:]),
         candidates=tuple(group),
         undeclared=cause.undeclared,
+    )
+
+
+def _of_two(first: Mistake, second: Mistake) -> Mistake:
+    """Return the first of two mistakes that are made at once, with what is said of both."""
+    return replace(
+        first,
+        sentence=f"Two mistakes at once. {first.sentence} {second.sentence}",
+        engineer=f"{first.engineer} {second.engineer}",
+        remedy=f"{first.remedy} {second.remedy}",
+        erratum=first.erratum or second.erratum,
     )
 
 

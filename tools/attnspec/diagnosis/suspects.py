@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from attnspec.contract import OPERATIONS
-from attnspec.contract.layout import operation_in
+from attnspec.contract.layout import layouts_of_clause, operation_in
 from attnspec.diagnosis.choosing import finite_results, one_for_each_case, spread_results
 from attnspec.diagnosis.evidence import Evidence
 from attnspec.runner import Result
@@ -55,6 +55,9 @@ _MOST_REPORTED = 3
 
 _WORTH_KEEPING = 0.35
 _MOST = 5
+
+_WOULD_FAIL = 4.0
+"""Cases of a clause that would fail if they failed as often as all others; where none does, the clause is kept."""
 
 _PROMISED = {
     "inputs_unchanged": "inputs_unchanged",
@@ -99,7 +102,8 @@ def rank_suspects(
     graded = [result for result in one_for_each_case(finite_results(failing)) if result.got is not None]
     examined = [Evidence(result) for result in spread_results(graded, _EXAMINED)]
     of_clause: dict[str, list[Suspect]] = {}
-    for entry in alike[:_COMPARED]:
+    kept = _kept_clauses(failing, passing)
+    for entry in [entry for entry in alike if entry.clause not in kept][:_COMPARED]:
         assert entry.mistake is not None
         weighed = replace(entry, likeness=entry.likeness * _weighed(by_id[entry.mistake], examined))
         of_clause.setdefault(entry.clause, []).append(weighed)
@@ -111,11 +115,24 @@ def rank_suspects(
         cosine = strangers.get(clause, 0.0)
         suspected.append(replace(first, likeness=likeness * (1 + _BY_STRANGERS * cosine**2) / (1 + _BY_STRANGERS)))
     ordered = sorted(suspected, key=lambda entry: -entry.likeness)
-    return tuple(
+    reported = [
         replace(suspect, is_reported=position < most and suspect.likeness >= REPORTED_BESIDE * ordered[0].likeness)
         for position, suspect in enumerate(ordered[:_MOST])
         if suspect.likeness >= _WORTH_KEEPING * ordered[0].likeness
-    )
+    ]
+    # Where tokens stand elsewhere, everything else looks wrong, too: what a layout has of its own comes first.
+    return tuple(sorted(reported, key=lambda suspect: not (suspect.is_reported and layouts_of_clause(suspect.clause))))
+
+
+def _kept_clauses(failing: Sequence[Result], passing: Sequence[Result]) -> set[str]:
+    """Return the clauses that are kept: their own cases all pass, and some would fail if these failed as the others do.
+
+    However many failures a mistake about such a clause shares, it is another one that was made.
+    """
+    wrong, right = (_cases_by_clause(results) for results in (failing, passing))
+    fail, succeed = (len({result.case.id for result in results}) for results in (failing, passing))
+    share = fail / (fail + succeed)
+    return {clause for clause, cases in right.items() if clause not in wrong and share * len(cases) >= _WOULD_FAIL}
 
 
 def _strangers_alike(failing: Sequence[Result], passing: Sequence[Result]) -> Mapping[str, float]:

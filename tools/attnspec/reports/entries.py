@@ -75,7 +75,9 @@ def step_sentence(result: Mapping[str, Any]) -> str | None:
 def diagnosis_lines(diagnosis: Mapping[str, Any]) -> list[str]:
     """Return the lines that name a mistake, its clause, its remedy and the erratum; or say that it is unknown."""
     facts, attended, undeclared = diagnosis["facts"], diagnosis["attended"], diagnosis.get("undeclared")
-    measured = [wording.measured(law["sentence"], law["confirmed"]) for law in diagnosis.get("laws", ())]
+    measured = [
+        wording.measured(law["sentence"], law["confirmed"]) for law in diagnosis.get("laws", ()) if law["sentence"]
+    ]
     would_pass = [] if undeclared is None else [wording.would_pass(undeclared)]
     if not diagnosis["sentence"]:
         partly = [_partly_explained(entry) for entry in diagnosis.get("candidates", ())[:_PARTIAL_EXPLANATIONS]]

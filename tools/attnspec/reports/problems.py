@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED, RIGHT
+from attnspec.runner.result import depends_on_earlier_calls, shows_earlier_calls
 
 if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
@@ -130,7 +131,14 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
     problems = [
         Problem(kind, tuple(results), tuple(entries[kind, what].values())) for (kind, what), results in grouped.items()
     ]
-    return tuple(sorted(problems, key=lambda problem: (problem.kind == "unexplained", -len(problem.results))))
+    return tuple(sorted(problems, key=_position))
+
+
+def _position(problem: Problem) -> tuple[bool, bool, int]:
+    """Return what problems are sorted by: what depends on earlier calls comes first, for nothing is sure before."""
+    suspected = [suspect.clause for entry in problem.diagnosis for suspect in entry.suspects if suspect.is_reported]
+    of_calls = any(map(shows_earlier_calls, problem.results)) or any(map(depends_on_earlier_calls, suspected))
+    return problem.kind == "unexplained", not of_calls, -len(problem.results)
 
 
 def _problem_key(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:

@@ -22,7 +22,7 @@ from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Run, Status, V
 from attnspec.runner.changed_call import changed_run, expected_by_reference
 from attnspec.runner.memory_order import inputs_as_handed_over, inputs_in_c_order
 from attnspec.runner.planning import planned_runs
-from attnspec.runner.result import Result
+from attnspec.runner.result import STAYED_THE_SAME, Result
 from attnspec.runner.session import SECOND_CALL, Key, Session
 
 _NO_ANSWER = ("error", "crash", "timeout", "malformed")
@@ -126,7 +126,7 @@ def _failed(result: Result, verdict: Verdict | None) -> Result:
     when = f"when {changed.name} alone became {changed.change}"
     if verdict is None:
         output: str | None = result.run.operation.outputs[0]
-        message = f"{output} stayed the same to the last bit {when}, as if results were kept without regard to it"
+        message = f"{output} {STAYED_THE_SAME} {when}, as if results were kept without regard to it"
     else:
         output = verdict.output
         found = f": {verdict.message}" if verdict.message else ""

@@ -14,6 +14,25 @@ _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
 """Endings of clauses about a call: its inputs, its effects on them, and the outputs of a second one."""
 
 
+STAYED_THE_SAME = "stayed the same to the last bit"
+"""Words of the message that a result did not change with an argument that it depends on."""
+
+
+def depends_on_earlier_calls(clause: str | None) -> bool:
+    """Return whether a clause, where it is broken, says that results depend on earlier calls."""
+    return clause is not None and clause.endswith(".repeatable")
+
+
+def shows_earlier_calls(result: "Result") -> bool:
+    """Return whether a result shows that it depends on earlier calls, and not only that a changed call is wrong."""
+    if result.verdict.check != "repeatable":
+        return False
+    changed = result.case.changed_argument
+    # Of an attribute it may be that it is merely not looked at.
+    is_tensor = changed is not None and changed.name in result.case.inputs
+    return result.same_bits is False or (is_tensor and STAYED_THE_SAME in result.verdict.message)
+
+
 _LONGEST_MESSAGE = 100
 """Characters of a message in a line about a result."""
 
@@ -74,7 +93,8 @@ class Law:
     """A rule that an implementation was seen to follow, instead of the expected one.
 
     The kind, such as ``scale``, is a word of the family. One clause where the computation was measured, several where
-    only the faulty part was. Probes were made from `case`; `confirmed` further cases go wrong just as the law says.
+    only the faulty part was. Probes were made from `case`; `confirmed` further cases go wrong just as the law says. The
+    sentence is empty where results that were not used to find it do not uphold it: then it is a suspicion alone.
     """
 
     operation: str

@@ -15,10 +15,11 @@ from attnspec_probes.attention.single_laws.probe import Probe
 TABLE: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 """What laws are about.
 
-`of_argument`: optional argument to the clauses about it. Several add up: any may be handled wrongly beside the others.
-`of_no_argument`: the clauses that a call without such arguments can break. `of_constraint`: constraint to its clause.
-`of_step`: step that was rounded to the clauses about it; the others make the scores. `words`: constraint to the kind of
-a law about it, and to its subject in a sentence.
+`of_argument`: optional argument to the clauses about it. Several add up: any may be handled wrongly beside the
+others. `of_no_argument`: the clauses that a call without such arguments can break. `of_constraint`: constraint to its
+clause. `of_reading`: clauses about where keys and values stand in layouts. `of_step`: step that was rounded to the
+clauses about it; the others make the scores. `words`: constraint to the kind of a law about it, and to its subject in
+a sentence.
 """
 
 
@@ -115,11 +116,16 @@ UNREAD = "unread"
 """The kind of a finding that results depend on what a layout holds and nobody may read."""
 
 
+READ_ELSEWHERE = "read elsewhere"
+"""The kind of a finding that a layout is read where other keys or values stand."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """A finding of one call: its subject, clauses that are or may be broken, and a sentence; `parameters` were fitted.
 
     `output` gives the output of any call by the law, None where it says nothing of that call; None where it never does.
+    `fails` says then which calls go wrong; without it, those with the arguments of the call that was looked at.
     """
 
     kind: str
@@ -127,6 +133,7 @@ class Finding:
     sentence: str
     parameters: Mapping[str, float | str] = field(default_factory=dict[str, "float | str"])
     output: Callable[[Probe], NDArray[Any] | None] | None = None
+    fails: Callable[[Probe], bool | None] | None = None
 
 
 def part(probe: Probe) -> Finding:

@@ -12,7 +12,7 @@ from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
 from attnspec_probes.attention.single_laws.head_laws import head_map
 from attnspec_probes.attention.single_laws.logit_laws import logits_are_right, rows_of
-from attnspec_probes.attention.single_laws.plain_laws import first_wrong_length, tile_law
+from attnspec_probes.attention.single_laws.plain_laws import ends_at_queries, first_wrong_length, tile_law
 from attnspec_probes.attention.single_laws.total_laws import total_laws
 
 if TYPE_CHECKING:
@@ -92,6 +92,15 @@ def from_tiles(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     """Return how a plain call goes wrong in long rows: in runs of keys, or from a length on."""
     if probe.arguments:
         return []
+    if ends_at_queries(calling, dtype):
+        reported = (
+            "Keys from the number of queries on are left out, whatever their number: the loop over keys ends there."
+        )
+
+        def fails(of: Probe) -> bool:
+            return bool(of.placing.attendable[..., of.shape[2] :].any())
+
+        return [Finding("keys", clauses.clauses(("softmax.keys",)), reported, fails=fails)]
     rows = [law for keys in _LONG_ROWS if (law := tile_law(calling, dtype, keys)) is not None]
     in_runs = [law for law in rows if len(law.starts) > 1]
     if in_runs:
@@ -107,7 +116,15 @@ def from_tiles(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
     if length is None:
         return []
     reported = f"Rows of {length} keys and more go wrong, and no shorter ones: a tile of {length - 1} keys is right."
-    return [Finding("tile", clauses.clauses(("weights",)), reported, {"tile": float(length - 1)})]
+    return [
+        Finding(
+            "tile",
+            clauses.clauses(("weights",)),
+            reported,
+            {"tile": float(length - 1)},
+            fails=lambda of: of.shape[3] >= length,
+        )
+    ]
 
 
 def from_values(reading: Reading, dtype: str) -> list[Finding]:

@@ -11,10 +11,12 @@ import numpy as np
 from attnspec.families.attention.steps.quantized import is_quantized
 from attnspec.runner.result import Law
 from attnspec_probes.attention import clauses_of_laws as clauses
-from attnspec_probes.attention.clauses_of_laws import ARGUMENTS, UNREAD, Finding, part
+from attnspec_probes.attention.clauses_of_laws import ARGUMENTS, READ_ELSEWHERE, UNREAD, Finding, part
 from attnspec_probes.attention.from_keys import from_placing
+from attnspec_probes.attention.from_mask_axes import from_mask_axes
+from attnspec_probes.attention.from_reading import from_reading
 from attnspec_probes.attention.looking import look
-from attnspec_probes.attention.single_laws.probe import OPERATION, Probe
+from attnspec_probes.attention.single_laws.probe import OPERATION, Probe, resized
 from attnspec_probes.attention.single_laws.reducing import (
     Start,
     follows_earlier_calls,
@@ -42,9 +44,15 @@ _NEARLY_ALL = 0.9
 """The share of passing cases that a law may not break."""
 
 
-_SURE_IN_LAYOUTS = (UNREAD, "scale", "cap", "distance", "features", "rounding", "large logits", "dtype")
+_SURE_IN_LAYOUTS = (UNREAD, READ_ELSEWHERE, "scale", "cap", "distance", "features", "rounding", "large logits", "dtype")
 """Kinds of laws that name a clause in a layout, too. The others may come of tokens that stand elsewhere there: a value
 that is read at a wrong position looks like a mass, or like other weights."""
+
+_WIDE = ("float64", "float32")
+"""Dtypes that show laws; in narrower ones, only arguments are distinguished."""
+
+_FRESH = (11, 13)
+"""Queries and new keys of a call in which a law is looked at once more, where no other case fails alike."""
 
 _TURNS = 3
 """How often a failing case is called again in a layout, which chooses anew each time what must not be read."""
@@ -77,26 +85,40 @@ def _laws(calling: Calling, results: Sequence[Result]) -> Generator[Law]:
         if rows is not None:
             yield rows
         return
-    memory = _of_memory(failing, calling, results[0].run.layout)
+    layout = results[0].run.layout
+    elsewhere = _of_reading(failing[0], layout, calling)
+    memory = elsewhere or _of_memory(failing, calling, layout)
     if memory is not None:
         yield memory
         return
-    passing = passes(results)
+    dtypes = {start.dtype for start in failing}
+    passing = [start for start in passes(results) if start.dtype in dtypes and _shows_weights(start.probe)]
     best: Law | None = None
     for start in _unlike(failing):
         dtype = _widest(start, calling)
         if dtype is None:
             continue
         plainest = reduced(start.probe, calling, dtype)
-        findings = look(plainest, calling, dtype)
-        law = _best(findings, plainest, start, failing, passing)
+        findings = look(plainest, calling, dtype) if dtype in _WIDE else [part(plainest)]
+        law = _best(findings, plainest, start, failing, passing, calling)
+        if law is None or not law.is_found:
+            of_axes = from_mask_axes(failing, passing) if "mask" in plainest.arguments else None
+            law = law if of_axes is None else _law(of_axes, start, 0)
         if law is None:
-            law = _law(from_placing(plainest, calling, dtype) or _any_of(findings, plainest), start, 0)
+            said = (from_placing(plainest, calling, dtype) if dtype in _WIDE else None) or _any_of(findings, plainest)
+            law = _law(said, start, 0, is_upheld=_is_upheld(said, plainest, start, failing, passing))
         if best is None or (law.is_found, law.confirmed) > (best.is_found, best.confirmed):
             best = law
         if law.is_found and law.confirmed:
             break
-    yield best or _of_dtype(failing)
+    found = best or _of_dtype(failing, calling)
+    if found is not None:
+        yield found
+
+
+def _shows_weights(probe: Probe) -> bool:
+    """Return whether other weights would give another output: not where a head's values are all alike."""
+    return bool(np.ptp(probe.value, axis=2).any())
 
 
 def _is_alike(other: Probe, plainest: Probe) -> bool:
@@ -124,7 +146,7 @@ def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
             continue
         if output[dead].any() and not probe.wrong(output.astype(np.float64), result.dtype).any():
             name = "sinks.fully_masked_row" if "sinks" in probe.inputs else "fully_masked_row"
-            given = output[dead].ravel()[0]
+            given = output[dead][output[dead] != 0].ravel()[0]
             reported = f"Queries that count and may attend to no key are wrong, and no others: {given:.4g}, expected 0."
             start = Start(result.case.id, result.dtype, probe, {}, output)
             return _law(Finding("rows without keys", clauses.clauses((name,)), reported), start, 0)
@@ -132,7 +154,12 @@ def _of_rows_without_keys(results: Sequence[Result]) -> Law | None:
 
 
 def _best(
-    findings: Sequence[Finding], plainest: Probe, start: Start, failing: Sequence[Start], passing: Sequence[Start]
+    findings: Sequence[Finding],
+    plainest: Probe,
+    start: Start,
+    failing: Sequence[Start],
+    passing: Sequence[Start],
+    calling: Calling,
 ) -> Law | None:
     """Return the law that the other cases confirm best; None where they speak against all."""
 
@@ -140,18 +167,49 @@ def _best(
         return [other for other in starts if other is not start and _is_alike(other.probe, plainest)]
 
     wrongs, rights = alike(failing), alike(passing)
-    reported = [finding for finding in findings if finding.kind != ARGUMENTS]
-    compared = [(finding, _compared(finding, wrongs), _compared(finding, rights)) for finding in reported]
-    agreeing = [
-        (finding, wrong.agree)
-        for finding, wrong, right in compared
-        if wrong.agree >= _MOST_OTHERS * wrong.seen and right.agree >= _NEARLY_ALL * right.seen
-    ]
-    if agreeing:
-        # The first of equals: findings come plainest first.
-        finding, confirmed = max(agreeing, key=lambda entry: entry[1])
-        return _law(finding, start, confirmed)
-    return None
+    agreeing: list[tuple[Finding, Agreement]] = []
+    for finding in findings:
+        if finding.kind == ARGUMENTS:
+            continue
+        wrong, right = _compared(finding, wrongs), _compared(finding, rights)
+        if wrong.agree >= _MOST_OTHERS * wrong.seen and right.agree >= _NEARLY_ALL * right.seen:
+            agreeing.append((finding, wrong))
+    if not agreeing:
+        return None
+    # The first of equals: findings come plainest first.
+    finding, wrong = max(agreeing, key=lambda entry: entry[1].agree)
+    if finding.output is None:
+        upheld = _is_upheld(finding, plainest, start, failing, passing)
+    else:
+        upheld = wrong.agree > 0 or _gives_a_fresh_call(finding, plainest, calling, start.dtype)
+    return _law(finding, start, wrong.agree, is_upheld=upheld)
+
+
+def _is_upheld(
+    finding: Finding, plainest: Probe, start: Start, failing: Sequence[Start], passing: Sequence[Start]
+) -> bool:
+    """Return whether what was found in one call says of other cases, too, which go wrong and which do not."""
+
+    def fails(of: Probe) -> bool | None:
+        return _is_alike(of, plainest) if finding.fails is None else finding.fails(of)
+
+    def said(starts: Sequence[Start]) -> list[bool]:
+        others = (fails(other.probe) for other in starts if other is not start)
+        return [each for each in others if each is not None]
+
+    wrongs, rights = said(failing), said(passing)
+    return any(wrongs) and sum(wrongs) >= _MOST_OTHERS * len(wrongs) and sum(rights) <= (1 - _NEARLY_ALL) * len(rights)
+
+
+def _gives_a_fresh_call(finding: Finding, plainest: Probe, calling: Calling, dtype: str) -> bool:
+    """Return whether a law gives what comes back at extents at which it was not found."""
+    fresh = resized(plainest, *_FRESH)
+    given = None if finding.output is None else finding.output(fresh)
+    output = fresh.ask(calling, dtype)
+    if given is None or output is None or given.shape != output.shape:
+        return False
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(given - output)[fresh.live] <= 4 * fresh.slack(dtype)).all())
 
 
 def _any_of(findings: Sequence[Finding], plainest: Probe) -> Finding:
@@ -186,6 +244,13 @@ def _of_memory(failing: Sequence[Start], calling: Calling, layout: str | None) -
     return None
 
 
+def _of_reading(start: Start, layout: str | None, calling: Calling) -> Law | None:
+    """Return that a layout is read where other keys or values stand, which makes all numbers look like anything."""
+    dtype = next((dtype for dtype in _WIDE if dtype in calling.dtypes), None)
+    found = None if dtype is None or start.memory_order else from_reading(start.probe, layout, calling, dtype)
+    return None if found is None else _law(found, start, 0)
+
+
 def _unlike(failing: Sequence[Start]) -> list[Start]:
     """Return the plainest failing cases of different arguments."""
     found: dict[frozenset[str], Start] = {}
@@ -195,16 +260,21 @@ def _unlike(failing: Sequence[Start]) -> list[Start]:
 
 
 def _widest(start: Start, calling: Calling) -> str | None:
-    """Return the widest dtype in which a failing case goes wrong, and which shows laws; None for none."""
-    for dtype in ("float64", "float32"):
-        if dtype in calling.dtypes and start.probe.fails(calling, dtype):
+    """Return the widest dtype in which a failing case goes wrong; None where it does in its own alone of several."""
+    wide = [dtype for dtype in _WIDE if dtype in calling.dtypes]
+    for dtype in wide or [start.dtype]:
+        if start.probe.fails(calling, dtype):
             return dtype
     return None
 
 
-def _of_dtype(failing: Sequence[Start]) -> Law:
+def _of_dtype(failing: Sequence[Start], calling: Calling) -> Law | None:
+    """Return that narrow dtypes alone go wrong, where a wider one is offered, in which the same cases were right."""
     dtypes = sorted({start.dtype for start in failing})
-    reported = f"It goes wrong in {' and '.join(dtypes)}, and not in a wider dtype."
+    wider = [dtype for dtype in _WIDE if dtype in calling.dtypes and dtype not in dtypes]
+    if not wider:
+        return None
+    reported = f"It goes wrong in {' and '.join(dtypes)}, and not in {' and '.join(wider)}."
     return _law(
         Finding("dtype", clauses.clauses(("precision.accumulation", "softmax.stability")), reported), failing[0], 0
     )
@@ -224,7 +294,7 @@ def _compared(finding: Finding, starts: Sequence[Start]) -> Agreement:
     return Agreement(agree, seen)
 
 
-def _law(finding: Finding, start: Start, confirmed: int) -> Law:
-    return Law(
-        OPERATION, finding.kind, finding.clauses, finding.sentence, dict(finding.parameters), start.case, confirmed
-    )
+def _law(finding: Finding, start: Start, confirmed: int, *, is_upheld: bool = True) -> Law:
+    """Return a finding as a law; nothing is said of one that other cases do not uphold, which is a suspicion alone."""
+    said = finding.sentence if is_upheld else ""
+    return Law(OPERATION, finding.kind, finding.clauses, said, dict(finding.parameters), start.case, confirmed)

@@ -94,7 +94,11 @@ def _of_size(probe: Probe) -> Finding:
     if probe.has_float_mask:
         names.append("mask.additive")
     reported = f"It goes wrong where logits are as large as {largest:.3g}, and not where they are small."
-    return Finding("large logits", clauses.clauses(names), reported, {"logit": largest})
+
+    def fails(of: Probe) -> bool | None:
+        return False if of.is_moderate else True if np.abs(of.logits).max(initial=0.0) >= largest else None
+
+    return Finding("large logits", clauses.clauses(names), reported, {"logit": largest}, fails=fails)
 
 
 def _rounded(probe: Probe, output: NDArray[Any], dtype: str) -> list[Finding]:

@@ -49,6 +49,14 @@ def largest_of_all(x: Array, _axis: int | None) -> Array:
     return np.max(x, initial=-np.inf)
 
 
+def divided_by_sums_without_their_axis(exponentials: Array, axis: int | None) -> Array:
+    """Divide by sums that have lost their axis, where that gives as many numbers."""
+    divided = exponentials / np.sum(exponentials, axis=axis)
+    if divided.shape != exponentials.shape:
+        raise ValueError(f"Without their axis the sums make {divided.shape} of {exponentials.shape}.")
+    return divided
+
+
 def largest_without_its_axis(x: Array, axis: int | None) -> Array:
     """Find the largest number along the axis, and lose that axis."""
     if axis is not None and len(set(x.shape)) > 1:
@@ -157,6 +165,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "softmax.no_maximum": softmax_with(subtract=unshifted),
     "softmax.global_maximum": softmax_with(largest=largest_of_all),
     "softmax.maximum_axis_lost": softmax_with(largest=largest_without_its_axis),
+    "softmax.total_axis_lost": softmax_with(divide_by_sum=divided_by_sums_without_their_axis),
     "softmax.not_normalised": softmax_with(divide_by_sum=lambda exponentials, _axis: exponentials),
     "softmax.normaliser_multiplied": softmax_with(
         divide_by_sum=lambda exponentials, axis: exponentials * np.sum(exponentials, axis=axis, keepdims=True)

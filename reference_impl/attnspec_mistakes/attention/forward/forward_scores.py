@@ -373,6 +373,7 @@ FUNCTIONS: Mapping[str, Making] = {
         mask=lambda mask: mask if is_boolean(mask) else np.where(mask <= -10000.0, -np.inf, mask)
     ),
     "sdpa.boolean_mask_inverted": attention_given(mask=inverted_boolean),
+    "sdpa.mask_of_ones_hides": attention_given(mask=lambda mask: np.asarray(mask).astype(np.float64) * -1e9),
     "sdpa.boolean_mask_added": attention_with(
         add_mask=lambda scores, mask: scores if mask is None else scores + np.asarray(mask).astype(scores.dtype),
         attendable_by_mask=lambda mask, shape: attendable_by_mask(

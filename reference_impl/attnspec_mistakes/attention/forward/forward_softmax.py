@@ -65,6 +65,15 @@ OVER_QUERIES = attention_with(
     log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=-2),
 )
 
+
+def over_axis(axis: int) -> Computation:
+    """Make an attention whose softmax runs along an axis of (B, Hq, Sq, P + Sk)."""
+    return attention_with(
+        largest_logit=lambda logits: np.max(logits, axis=axis, keepdims=True, initial=-np.inf),
+        sum_over_keys=lambda exponentials: np.sum(exponentials, axis=axis, keepdims=True),
+    )
+
+
 OVER_ALL = attention_with(
     largest_logit=largest_over_all,
     sum_over_keys=lambda exponentials: np.sum(exponentials, axis=(-2, -1), keepdims=True),
@@ -233,9 +242,19 @@ def value_tiles_not_rescaled(**arguments: Any) -> Attention:
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa.softmax_over_queries": OVER_QUERIES,
     "sdpa.softmax_over_all": OVER_ALL,
+    "sdpa.softmax_over_batch": over_axis(0),
+    "sdpa.softmax_over_heads": over_axis(1),
     "sdpa.no_maximum": WITHOUT_MAXIMUM,
     "sdpa.global_maximum": attention_with(largest_logit=largest_over_all),
     "sdpa.maximum_axis_lost": MAXIMUM_AXIS_LOST,
+    "sdpa.maximum_broadcast_from_the_right": attention_with(
+        largest_logit=lambda logits: np.max(logits, axis=-1, initial=-np.inf),
+        log_sum_exp=lambda largest, total: largest + np.log(total[..., 0]),
+    ),
+    "sdpa.total_axis_lost": attention_with(
+        sum_over_keys=lambda exponentials: np.sum(exponentials, axis=-1),
+        log_sum_exp=lambda largest, total: largest[..., 0] + np.log(total),
+    ),
     "sdpa.weights_not_normalised": attention_with(divide_by_total=lambda exponentials, _total: exponentials),
     "sdpa.normaliser_multiplied": NORMALISER_MULTIPLIED,
     "sdpa.fully_masked_row_nan": attention_with(

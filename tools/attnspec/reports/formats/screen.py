@@ -134,7 +134,7 @@ def _hints(entry: Mapping[str, Any], whole: Whole) -> list[str]:
 
 
 def _measured(entry: Mapping[str, Any]) -> list[str]:
-    return [wording.measured(law["sentence"], 0) for law in entry["laws"]]
+    return [wording.measured(law["sentence"], 0) for law in entry["laws"] if law["sentence"]]
 
 
 def _undeclared(entry: Mapping[str, Any], whole: Whole) -> list[str]:

@@ -46,8 +46,8 @@ core/one_head: key_of_first_entry
 core/one_key: value_of_first_entry
 core/scale_zero: stated_scale_ignored zero_scale_as_default stated_scale_divided
 core/self_attention: key_reshaped odd_feature_dropped attends_across_heads scores_in_bfloat16
-core/uniform: softmax_over_queries softmax_over_all last_tile_filled_with_zeros halves_averaged
-    halves_merged_to_base_two
+core/uniform: softmax_over_queries softmax_over_all softmax_over_batch softmax_over_heads
+    last_tile_filled_with_zeros halves_averaged halves_merged_to_base_two
 core/value_width_1_4: output_as_wide_as_queries
 core/values_of_one: weights_not_normalised normaliser_multiplied
 core/values_of_zero: keys_averaged
@@ -56,7 +56,9 @@ core/width_2: scale_missing scale_multiplied scale_one_over_width
 core/width_33: scale_from_value_width
 documents/000/scores_far_apart: maximum_axis_lost
 documents/001/single_head: weights_overwrite_scores
-documents/001/softmax_of_queries: maximum_axis_lost
+documents/001/softmax_of_queries: maximum_axis_lost total_axis_lost
+documents/002/attention_unmasked: maximum_broadcast_from_the_right total_axis_lost
+documents/003/self_attention: total_axis_lost
 grouped_query/which_head: heads_tiled first_head_for_all heads_by_number_of_groups heads_reversed values_tiled
 layout/causal_mask_far_offset: inverted upper_triangle offset_ignored always_square true_means_masked
 layout/causal_mask_more_keys_offset: offset_remembered
@@ -122,7 +124,7 @@ masking/boolean_rank_3_shared: mask_of_first_query
 masking/boolean_rank_4_batch_row: mask_of_first_batch_entry
 masking/dead_everything: fully_masked_row_nan fully_masked_row_uniform
 masking/no_keys: no_keys_nan no_keys_crash
-masking/true_may_be_attended: boolean_mask_inverted boolean_mask_added
+masking/true_may_be_attended: boolean_mask_inverted boolean_mask_added mask_of_ones_hides
 masking/zeros_and_ones: mask_ignored mask_subtracted float_mask_as_boolean finite_mask_ignored
 masking/boolean_rank_4_batch_of_as_many_entries_as_key_heads: mask_of_entry_beside_key_heads
 memory/changed_key_lengths_slopes: distances_remembered

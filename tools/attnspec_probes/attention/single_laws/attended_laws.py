@@ -260,6 +260,10 @@ _MASK_AXES: dict[str, Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | N
 }
 
 
+_REMEDIES = {"inverted": "inverted, so that true or 0 hides; hand such code the opposite mask"}
+"""Forms of a mask that are usual elsewhere, with what to do beside such code."""
+
+
 def _masks(probe: Probe) -> Generator[AttendedLaw]:
     """Give the laws in which a mask is read otherwise."""
     forms: dict[str, Callable[[Probe, NDArray[np.bool_]], NDArray[np.bool_] | None]] = {
@@ -271,7 +275,7 @@ def _masks(probe: Probe) -> Generator[AttendedLaw]:
         "one key early": lambda _, allowed: np.roll(allowed, -1, axis=-1),
     }
     for change, form in forms.items():
-        yield _changed("mask", change, {"form": change}, form)
+        yield _changed("mask", _REMEDIES.get(change, change), {"form": change}, form)
     for change, form in _MASK_AXES.items():
         yield replace(_changed("mask", change, {"form": change}, form), constraint="mask axes")
     if probe.has_float_mask:

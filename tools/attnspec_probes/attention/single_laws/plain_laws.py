@@ -90,6 +90,19 @@ def tile_law(calling: Calling, dtype: str, keys: int) -> TileLaw | None:
     return TileLaw(keys, starts, reported)
 
 
+_FEW_QUERIES = (3, 5)
+"""Numbers of queries, fewer than keys, of which each ends the keys where they are taken for each other."""
+
+
+def ends_at_queries(calling: Calling, dtype: str) -> bool:
+    """Return whether the keys that are attended end at the number of queries."""
+    for queries in _FEW_QUERIES:
+        reading = read(plain_probe(4 * queries, queries=queries), calling, dtype)
+        if reading is None or not (attended_in(reading) == (np.arange(4 * queries) < queries)).all():
+            return False
+    return True
+
+
 def first_wrong_length(calling: Calling, dtype: str, longest: int) -> int | None:
     """Return the fewest keys with which a plain call of rising scores fails, as `longest` do; None for up to two."""
     right, wrong = 1, longest

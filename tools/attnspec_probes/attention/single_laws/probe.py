@@ -38,7 +38,7 @@ class Probe:
     def arguments(self) -> frozenset[str]:
         """The optional arguments that it gives, a past and the attributes of causality each as one."""
         given = set(self.inputs) - {"query", "key", "value", "past_value"}
-        said = {name for name, value in self.attributes.items() if _matters(name, value)}
+        said = {name for name, value in self.attributes.items() if _matters(value)}
         return frozenset(given | said)
 
     def without(self, argument: str) -> Probe:
@@ -246,10 +246,8 @@ class Probe:
         return bool(self.wrong(self.ask(calling, dtype), dtype).any())
 
 
-def _matters(name: str, value: Any) -> bool:
+def _matters(value: Any) -> bool:
     """Return whether an attribute says something, and not what holds without it."""
-    if name == "window":
-        return value is not None and any(side is not None for side in value)
     return value is not None and value is not False and value != "top_left"
 
 

@@ -132,12 +132,16 @@ def follows_earlier_calls(start: Start, calling: Calling, index: int) -> bool:
     fresh = resized(start.probe, *_EXTENTS[index])
     if fresh.fails(calling, start.dtype):
         return False
-    wrong = next((changed for changed in _changed(fresh) if changed.fails(calling, start.dtype)), None)
-    if wrong is None:
-        return False
-    # The changed call may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
     queries, keys = _EXTENTS[index]
-    return not resized(wrong, queries, keys + 1).fails(calling, start.dtype)
+    for changed in _changed(fresh):
+        output = changed.ask(calling, start.dtype)
+        # What is not offered gives no output, whatever was kept.
+        if output is None or not changed.wrong(output, start.dtype).any():
+            continue
+        # The changed call may go wrong by itself: with one key more, of which nothing was kept, it then does, too.
+        if not resized(changed, queries, keys + 1).fails(calling, start.dtype):
+            return True
+    return False
 
 
 def _changed(probe: Probe) -> Generator[Probe]:
