@@ -154,3 +154,31 @@ def test_an_argument_that_is_declared_missing_is_left_out_at_its_default():
 )
 def test_a_verdict_names_the_values_that_are_not_the_pages(conventions, shown):
     assert shown_name("mine", "2", conventions) == shown
+
+
+def packed_with(diagonal):
+    """The same for tokens of all sequences behind one another."""
+
+    def attention(query, key, value, query_starts, key_starts, is_causal=False):
+        of_one = attention_with(diagonal)
+        parts = [np.zeros((0, query.shape[1], value.shape[-1]))]
+        for first, last, begin, end in zip(query_starts, query_starts[1:], key_starts, key_starts[1:], strict=False):
+            sequence = query[first:last], key[begin:end], value[begin:end]
+            output = of_one(*(tokens.swapaxes(0, 1)[None] for tokens in sequence), is_causal=is_causal)
+            parts.append(output[0].swapaxes(0, 1))
+        return np.concatenate(parts)
+
+    return attention
+
+
+def test_packed_tokens_are_graded_as_top_left_and_offered_bottom_right():
+    known = {"fully_masked_row": "nan"}
+    options = {"layout": "packed", "profile": ["causal", "documents"]}
+    top_left = validated(packed_with(lambda queries, keys: 0), SDPA, conventions=known, **options)
+    assert not top_left.wrong
+    bottom_right = packed_with(lambda queries, keys: keys - queries)
+    report = validated(bottom_right, SDPA, conventions=known, **options)
+    assert len(report.wrong) >= 10
+    assert report.could_be_declared.conventions == {"causal_alignment": "bottom_right"}
+    after = validated(bottom_right, SDPA, conventions={**known, "causal_alignment": "bottom_right"}, **options)
+    assert not after.wrong
