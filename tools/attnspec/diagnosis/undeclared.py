@@ -15,7 +15,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
-from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant, with_other_values
+from attnspec.diagnosis.attribute_values import at_default, is_value_of, may_be_meant, with_other_values
 from attnspec.diagnosis.choosing import finite_results, spread_results
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
@@ -173,7 +173,7 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
     if case is None:
         return result
     prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
-    run = prepared._replace(layout=result.run.layout, at_default=result.run.at_default)
+    run = prepared._replace(layout=result.run.layout, at_default=at_default(result))
     return result._replace(run=run, verdict=grade(run, answer))
 
 

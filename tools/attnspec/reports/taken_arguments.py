@@ -66,7 +66,8 @@ class Taking:
             if argument not in looked_for:
                 continue
             seen = self._seen.setdefault((case.operation, argument), _Seen())
-            seen.is_answered = seen.is_answered or status != "unsupported"
+            is_answered = status != "unsupported" and argument not in result.verdict.at_default
+            seen.is_answered = seen.is_answered or is_answered
             if not case.shows(argument, result.dtype):
                 continue
             if status in NOT_GRADED:

@@ -182,3 +182,31 @@ def test_packed_tokens_are_graded_as_top_left_and_offered_bottom_right():
     assert report.could_be_declared.conventions == {"causal_alignment": "bottom_right"}
     after = validated(bottom_right, SDPA, conventions={**known, "causal_alignment": "bottom_right"}, **options)
     assert not after.wrong
+
+
+def test_who_declines_what_it_does_not_know_is_called_without_the_default():
+    """No signature says what it takes: a default that is declined is left out of a second request."""
+
+    def attention(query, key, value, is_causal=False, **others):
+        if others:
+            raise NotImplementedError(f"no {', '.join(others)}")
+        return BOTTOM_RIGHT(query, key, value, is_causal)
+
+    report = validated(attention, SDPA, profile=["causal", "documents"])
+    declined = [result for result in report.results if "causal_alignment" in result.verdict.at_default]
+    assert len(declined) >= 10
+    offered = report.could_be_declared.conventions
+    assert offered["causal_alignment"] == "bottom_right"
+    assert not validated(attention, SDPA, profile=["causal", "documents"], conventions=offered).wrong
+
+
+def test_who_names_the_attribute_and_declines_its_default_is_not_called_without_it():
+    def attention(query, key, value, is_causal=False, causal_alignment="bottom_right"):
+        if causal_alignment == "top_left":
+            raise NotImplementedError("bottom right alone")
+        return BOTTOM_RIGHT(query, key, value, is_causal)
+
+    report = validated(attention, SDPA, profile="causal")
+    stating = [result for result in report.results if result.case.attributes.get("causal_alignment") == "top_left"]
+    assert stating
+    assert {result.status for result in stating} == {"unsupported"}
