@@ -14,6 +14,7 @@ from attnspec_draws.seed_text import Recipe
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
+    from attnspec_draws.generators.drawn import Drawn
     from attnspec_draws.generators.limits import Limits
 
 _Each = TypeVar("_Each")
@@ -34,6 +35,20 @@ def least_offered(operation: str, limits: Limits, offered: Offered, seed: str) -
     return limits if least is None else _without_declined_kinds(search, least)
 
 
+def offered_under_flags(operation: str, limits: Limits, known: Limits, offered: Offered, seed: str) -> Iterator[Limits]:
+    """Give limits of draws that state a truth value, with the inputs that are taken beside it alone.
+
+    `limits` are those from which the `known` ones were learned. ALiBi, for one, is often offered under causality only.
+    """
+    search = _Search(operation, known, offered, seed)
+    declined = [name for name in OPERATIONS[operation].optional_inputs if name in known.without - limits.without]
+    for group in search.flags:
+        stated = replace(known, stated={**known.stated, **dict.fromkeys(group, True)})
+        alone = [name for name in declined if search.is_taken_with(name, stated)]
+        if alone and stated.stated.keys() != known.stated.keys():
+            yield _without_declined_kinds(search, replace(stated, without=stated.without.difference(alone)))
+
+
 def _without_declined_kinds(search: _Search, limits: Limits) -> Limits:
     """Leave out the kinds that are declined, each tried in the plainest draw; the whole input, where all are."""
     for name, kinds in search.generator.kinds.items():
@@ -50,6 +65,8 @@ class _Search:
         self.generator = case_generator_of(operation)
         self._operation, self._limits, self._offered, self._seed = operation, limits, offered, seed
         self._groups = [group for group in self.generator.wanted if limits.allow(*group)]
+        attributes = OPERATIONS[operation].attributes
+        self.flags = [group for group in self._groups if group[0] in attributes]
         self._kinds_wanted = [name for (name, *_) in self._groups if name in self.generator.kinds]
 
     def least(self) -> Limits | None:
@@ -64,16 +81,20 @@ class _Search:
 
     def is_taken(self, limits: Limits) -> bool:
         """Return whether the plainest draw within limits is taken."""
-        recipe = Recipe(self._operation, self._seed, 0, replace(limits, without=self._without(limits)))
+        recipe = self._recipe(limits)
         return self._offered(case_of(recipe, drawn_of(recipe))) is not False
+
+    def is_taken_with(self, name: str, limits: Limits) -> bool:
+        """Return whether the plainest draw that has an input is taken, of any kind, if there is such a draw."""
+        having = replace(limits, without=limits.without - {name}, given={**limits.given, name: ""})
+        each = self.of_each_kind(name, having) if name in self.generator.kinds else (having,)
+        return any(name in self._drawn(kind).inputs and self.is_taken(kind) for kind in each)
 
     def _nearest_first(self) -> Iterator[Limits]:
         """Give the limits of ever more particular draws: with what may always be wanted, and without what is usual."""
-        attributes = OPERATIONS[self._operation].attributes
-        flags = [group for group in self._groups if group[0] in attributes]
-        inputs = [group for group in self._groups if group[0] not in (*attributes, *self._kinds_wanted)]
+        inputs = [group for group in self._groups if group not in self.flags and group[0] not in self._kinds_wanted]
         usual = [word for word in self.generator.left_out_with if self._limits.allow(word)]
-        for words, given, stated in product(_none_or_one(usual), _none_or_one(inputs), _none_or_one(flags)):
+        for words, given, stated in product(_none_or_one(usual), _none_or_one(inputs), _none_or_one(self.flags)):
             yield replace(
                 self._limits,
                 without=self._limits.without.union(words),
@@ -92,6 +113,12 @@ class _Search:
                     given={**limits.given, name: form},
                     extents={**kinds.extents, **limits.extents},
                 )
+
+    def _recipe(self, limits: Limits) -> Recipe:
+        return Recipe(self._operation, self._seed, 0, replace(limits, without=self._without(limits)))
+
+    def _drawn(self, limits: Limits) -> Drawn:
+        return drawn_of(self._recipe(limits))
 
     def _without(self, limits: Limits) -> frozenset[str]:
         """Return all that a draw can leave out, but what it is to have."""

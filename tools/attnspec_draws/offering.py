@@ -30,6 +30,11 @@ _UNDECIDED = 100
 """Draws for which it is left open which of several features is declined: those offered meanwhile may show it."""
 
 
+def small(limits: Limits) -> Limits:
+    """Return the limits of draws by which it is found what is not offered."""
+    return replace(limits, elements=min(limits.elements, SMALL), longest=min(limits.longest, SMALL))
+
+
 def drawn_for(declaration: Declaration) -> tuple[str, ...]:
     """Return the operations that are offered and of which cases can be drawn, in the order of the contract."""
     return tuple(operation for operation in drawable() if operation in declaration.operations)
@@ -49,12 +54,11 @@ def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | Non
     about its features: they are to be drawn.
     """
     in_a_row = 0
-    small = replace(limits, elements=min(limits.elements, SMALL), longest=min(limits.longest, SMALL))
-    small = least_offered(operation, small, offered, f"{seed}-plain")
+    found = least_offered(operation, small(limits), offered, f"{seed}-plain")
     had: set[str] = set()
     arguments = OPERATIONS[operation].arguments
     for number in range(_MOST):
-        recipe = Recipe(operation, seed, number, small)
+        recipe = Recipe(operation, seed, number, found)
         drawn = drawn_of(recipe)
         is_offered = offered(case_of(recipe, drawn))
         if is_offered is not False:
@@ -70,16 +74,18 @@ def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | Non
         at_fault = _narrowest([each for each in suspects if each.feature not in had], arguments)
         if not at_fault and number >= _UNDECIDED:
             at_fault = _narrowest(suspects, arguments)
-        if len(at_fault) == 1 or (at_fault and number >= _UNDECIDED):
-            small = replace(small, without=small.without | {at_fault[-1].feature})
-    return replace(limits, without=small.without, stated=small.stated, given=small.given)
+        # Where each leaves the same behind, they go together, and it is all one which is named.
+        if at_fault and (len({each.left for each in at_fault}) == 1 or number >= _UNDECIDED):
+            found = replace(found, without=found.without | {at_fault[-1].feature})
+    return replace(limits, without=found.without, stated=found.stated, given=found.given)
 
 
 class _Suspect(NamedTuple):
-    """A feature without which a draw is offered, and how many features go with it."""
+    """A feature without which a draw is offered, how many features go with it, and which are left."""
 
     feature: str
     gone: int
+    left: frozenset[str]
 
 
 def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool | None], had: set[str]) -> list[_Suspect]:
@@ -96,7 +102,7 @@ def _suspects(recipe: Recipe, drawn: Drawn, offered: Callable[[Case], bool | Non
         is_offered = offered(case_of(fewer, made))
         if is_offered:
             had.update(() if made.is_refused else made.features)
-            found.append(_Suspect(feature, len({*drawn.features} - {*made.features})))
+            found.append(_Suspect(feature, len({*drawn.features} - {*made.features}), frozenset(made.features)))
         elif is_offered is False:
             recipe, drawn = fewer, made
     return found

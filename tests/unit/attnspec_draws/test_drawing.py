@@ -14,6 +14,7 @@ from attnspec.families.lookup import needed_capabilities
 from attnspec.grading.expectation import reference_outputs
 from attnspec_draws import draw, drawable, recipe_from_text
 from attnspec_draws.drawing import case_of, drawn_of
+from attnspec_reference import scaled_dot_product_attention
 
 SMALL = {"elements": 1_000, "longest": 64}
 STEADY = {"mask", "sinks", "alibi_slopes", "key_lengths", "query_lengths", "grad_logsumexp"}
@@ -24,6 +25,32 @@ BY_PROPERTIES = {"glorot_normal"}
 """What is graded by properties has no values, and no axis that could be shorter."""
 
 of_values = pytest.mark.parametrize("operation", [name for name in drawable() if name not in BY_PROPERTIES])
+
+
+def in_16_bits(mask, dtype):
+    """Read a mask by flat indices that are kept in 16 bits."""
+    flat = np.arange(mask.size).astype(dtype).astype(np.int64)
+    return mask.reshape(-1)[flat].reshape(mask.shape)
+
+
+def in_16_bits_a_row(mask, dtype):
+    """Read a mask by columns that are kept in 16 bits."""
+    return mask[..., np.arange(mask.shape[-1]).astype(dtype).astype(np.int64)]
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "dtype"),
+    [
+        ("1/532:float64:elements=150000:longest=70000", in_16_bits, np.uint16),
+        ("1/56:float64:elements=600000:longest=70000", in_16_bits_a_row, np.int16),
+    ],
+)
+def test_long_axes_have_masks_beyond_16_bits(name, reading, dtype):
+    case = draw(recipe_from_text(f"draw:scaled_dot_product_attention/{name}"))
+    expected = scaled_dot_product_attention(**case.inputs, **case.attributes).output
+    given = {**case.inputs, "mask": reading(case.inputs["mask"], dtype)}
+    wrong = scaled_dot_product_attention(**given, **case.attributes).output
+    assert not np.allclose(wrong, expected, rtol=1e-6)
 
 
 def of_same_bits(one, other):

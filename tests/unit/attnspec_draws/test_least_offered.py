@@ -5,6 +5,7 @@ import pytest
 from attnspec.families.lookup import needed_capabilities
 from attnspec_draws import draw, learned
 from attnspec_draws.generators.limits import Limits
+from attnspec_draws.least_offered import offered_under_flags
 
 FORWARD, BACKWARD = "scaled_dot_product_attention", "scaled_dot_product_attention_backward"
 MULTI_HEAD = "multi_head_attention"
@@ -36,11 +37,8 @@ def has_no_scale(case):
 
 def masks_padding_alone(case):
     """A Boolean mask of keys for each entry, if any."""
-    mask = case.inputs.get("mask")
-    if mask is None:
-        return True
-    batch, _, columns = case.inputs["key"].shape[0], *case.inputs["key"].shape[-2:][::-1]
-    return mask.dtype == bool and mask.shape == (batch, 1, 1, case.inputs["key"].shape[-2]) and columns >= 0
+    mask, key = case.inputs.get("mask"), case.inputs["key"]
+    return mask is None or (mask.dtype == bool and mask.shape == (key.shape[0], 1, 1, key.shape[-2]))
 
 
 def masks_queries_alone(case):
@@ -95,6 +93,29 @@ def test_draws_keep_within_what_is_taken(name, recipes):
     assert any(map(is_causal, taken))
     if operation == MULTI_HEAD:
         assert any(map(has_all_biases, taken))
+
+
+def test_what_is_taken_under_causality_alone_is_drawn_there():
+    def offered(case):
+        return "alibi_slopes" not in case.inputs or is_causal(case)
+
+    limits = Limits("float64")
+    known = learned(FORWARD, limits, offered, "seed")
+    assert "alibi_slopes" in known.without
+    (under,) = offered_under_flags(FORWARD, limits, known, offered, "seed")
+    assert under.stated == {"is_causal": True}
+    assert under.without == known.without - {"alibi_slopes"}
+
+
+def test_what_is_taken_anywhere_or_nowhere_makes_no_other_draws():
+    for lacks in ("no_such_input", "alibi_slopes"):
+
+        def offered(case, lacks=lacks):
+            return lacks not in case.inputs
+
+        limits = Limits("float64")
+        known = learned(FORWARD, limits, offered, "seed")
+        assert [*offered_under_flags(FORWARD, limits, known, offered, "seed")] == []
 
 
 def test_the_limits_stay_as_they_are_where_no_draw_is_taken():

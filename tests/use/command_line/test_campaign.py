@@ -46,6 +46,18 @@ def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
     assert main(["debug", recipe, target("wrong")]) == 1
 
 
+def test_draws_are_put_into_a_layout_and_so_is_the_one_that_is_shown(capsys):
+    """Slots of a page begin anew at 128 there: pages of 16 are right, and pages of 256 are not."""
+    words = ["campaign", target("pages"), "--cases", "120", "--elements", "20000"]
+    assert main([*words, "--layout", "paged:page_size=16"]) == 0
+    capsys.readouterr()
+    assert main([*words, "--layout", "paged:page_size=256"]) == 1
+    reported = capsys.readouterr().out
+    command = next(line for line in reported.splitlines() if "attnspec debug" in line)
+    assert "--layout=paged:page_size=256" in command
+    assert main(shlex.split(command)[1:]) == 1
+
+
 def test_small_draws_are_written_as_recipes_of_golden_cases(capsys, tmp_path):
     written = tmp_path / "found.py"
     assert main(["campaign", target("lenient"), "--cases", "200", "--recipes", str(written), *SMALL]) == 1

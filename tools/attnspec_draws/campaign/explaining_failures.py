@@ -1,13 +1,15 @@
 """Distinct problems that a campaign's draws found, worded as in any report, each with a small draw."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
-from attnspec.cases import suite_of_random
+from attnspec.cases import Case, suite_of_random
 from attnspec.guard.task import Task
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
+from attnspec.reports.report import Report
+from attnspec.runner import Result
 from attnspec.validation import make_report, measure_failures
 from attnspec_draws import draw, recipe_from_text
 from attnspec_draws.campaign.outcome import DrawOutcome, PartOutcome, Tally
@@ -73,26 +75,38 @@ def deadly(tally: Tally) -> dict[tuple[str, str], list[DrawOutcome]]:
 
 
 def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
-    """Find the distinct problems of an operation, and make a draw small that shows each of them."""
+    """Find the distinct problems of an operation, and make a draw small that shows each of them.
+
+    What failing draws have in common is said once the small ones are known: of those it must be true as well.
+    """
     implementation = open_once(task)
     cases = [draw(recipe_from_text(text)) for text in (*evidence.failing, *evidence.passing)]
     results = ask(implementation, cases, task)
-    report = make_report(
-        suite_of_random(cases),
-        implementation.declaration,
-        results,
-        conventions=task.conventions,
-        measured=measure_failures(implementation, results),
-    )
-    if not report.wrong:
-        return ()
-    problems = problems_of(report.wrong, report.diagnosis)
-    whole = whole_of(report.results)
+    measured = measure_failures(implementation, results)
+
+    def report_of(cases: Sequence[Case], results: tuple[Result, ...]) -> Report:
+        return make_report(
+            suite_of_random(cases),
+            implementation.declaration,
+            results,
+            conventions=task.conventions,
+            measured=measured,
+        )
+
+    report = report_of(cases, results)
+    first = problems_of(report.wrong, report.diagnosis)
+    small = {each.recipe: each for each in (shrunk_failure(task, outcome_of(problem.clearest)) for problem in first)}
+    known = {case.id for case in cases}
+    added = [draw(recipe_from_text(text)) for text, each in small.items() if each.is_wrong and text not in known]
+    if added:
+        report = report_of([*cases, *added], (*results, *ask(implementation, added, task)))
+    problems, whole = problems_of(report.wrong, report.diagnosis), whole_of(report.results)
     return tuple(
         FoundProblem(
-            len(problem.results),
+            sum(result.case.id in known for result in problem.results) or 1,
             tuple(cause_lines(problem, whole, alone=len(problems) == 1)),
-            shrunk_failure(task, outcome_of(problem.clearest)),
+            next((small[result.case.id] for result in problem.results if result.case.id in small), None)
+            or shrunk_failure(task, outcome_of(problem.clearest)),
         )
         for problem in problems
     )

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec_draws import Recipe, drawable, recipe_from_text
-from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.limits import ELEMENTS, LONGEST, Limits
+from attnspec_draws.generators.random_cases import Rare, case_generator_of
 
 VARIED = 8
 """Each last one of so many draws is the one before it with other numbers: memory by shape shows then."""
 
 PART = 3 * VARIED
 """Draws of a part: so many take a fraction of a second, and little is lost when a worker is."""
+
+_RARE = 20
+"""Which draw of each part is a rare one; the next is no other variant of it."""
+
+MOST_ELEMENTS = 140_000
+"""Elements that a rare draw may have where the user says nothing: it takes some milliseconds."""
 
 BEGINNING = (1, 4, PART - 5)
 """Draws of the first parts of each kind, so that few draws, or little time, do for all kinds.
@@ -54,8 +62,34 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """Key among all others of a plan."""
-        return f"{self.operation}/{self.limits.dtype}"
+        """Key among all others of a plan: what is always stated tells those of one operation and dtype apart."""
+        return "/".join((self.operation, self.limits.dtype, *sorted(self.limits.stated)))
+
+    def limits_of(self, number: int) -> Limits:
+        """Return what a draw keeps to: one in each part is rare, of those that are offered and are not too large."""
+        rare = self._rare if number % PART == _RARE else ()
+        if not rare:
+            return self.limits
+        chosen = rare[number // PART % len(rare)]
+        return replace(
+            self.limits,
+            extents={**chosen.extents, **self.limits.extents},
+            given={**dict.fromkeys(chosen.given, ""), **self.limits.given},
+            numbers=chosen.numbers or self.limits.numbers,
+            elements=max(chosen.elements, self.limits.elements),
+        )
+
+    @cached_property
+    def _rare(self) -> tuple[Rare, ...]:
+        sizes = max(self.limits.elements, MOST_ELEMENTS if self.limits.elements == ELEMENTS else 0)
+        longest = sizes if self.limits.longest == LONGEST else self.limits.longest
+        return tuple(
+            rare
+            for rare in case_generator_of(self.operation).rare
+            if self.limits.allow(*rare.given, *rare.words, rare.numbers)
+            and rare.elements <= sizes
+            and max(rare.extents.values()) <= longest
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +118,7 @@ class Part:
 
     def _recipe(self, number: int) -> Recipe:
         is_varied = number % VARIED == VARIED - 1
-        recipe = Recipe(self.kind.operation, self.seed, number - is_varied, self.kind.limits)
+        recipe = Recipe(self.kind.operation, self.seed, number - is_varied, self.kind.limits_of(number))
         return recipe.in_variant(1) if is_varied else recipe
 
     def without(self, done: Collection[int]) -> Iterator[Part]:

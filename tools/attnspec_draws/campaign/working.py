@@ -19,6 +19,8 @@ from attnspec_draws.campaign.plan import Kind, Part, Plan, Sought, numbers_done
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.drawing import case_of
 from attnspec_draws.generators.limits import Limits
+from attnspec_draws.least_offered import offered_under_flags
+from attnspec_draws.offering import small
 from attnspec_draws.shrinking import MOST
 
 DEADLY = ("crash", "timeout")
@@ -64,8 +66,12 @@ def planned(task: Task, sought: Sought, *, learning: bool = True) -> tuple[Kind,
         limits = Limits(dtype, without, **sought.sizes)
         if learning:
             offers = _Offers(implementation, task)
-            limits = learned(operation, limits, offers, f"{sought.seed}-offers")
-        kinds.append(Kind(operation, limits))
+            known = learned(operation, limits, offers, f"{sought.seed}-offers")
+            kinds.append(Kind(operation, known))
+            under = offered_under_flags(operation, small(limits), small(known), offers, f"{sought.seed}-flags")
+            kinds += [Kind(operation, replace(known, without=each.without, stated=each.stated)) for each in under]
+        else:
+            kinds.append(Kind(operation, limits))
     return tuple(kinds)
 
 

@@ -29,6 +29,7 @@ from attnspec_draws.commands.campaign_summary import (
     print_failures,
     print_failures_so_far,
     print_tally,
+    target_in_words,
     ungraded_sentence,
 )
 
@@ -91,8 +92,8 @@ class _Hunt(NamedTuple):
 def _hunt(hunt: _Hunt, recipes: Path | None, coverage: Path | None) -> int:
     """Draw, report the outcome, and return the exit status."""
     request, workers, kept, cases, minutes = hunt
-    shown = str(request.about["target"])
-    with doing(f"finding out what {shown} offers"):
+    shown = target_in_words(request.task.target)
+    with doing(f"finding out what {request.about['target']} offers"):
         plan = _plan(workers, request.task, kept, request.sought)
     console = make_console()
     drawn = sum(sum(outcome.statuses.values()) for outcome in kept.outcomes.values())

@@ -12,6 +12,7 @@ import click
 
 from attnspec.command_line.terminal import say
 from attnspec.reports.wording import as_sentence, counted
+from attnspec.targets.target import Target, loading_words
 from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem, deadly, evidence_of, explained
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.campaign.working import shrunk_failure
@@ -142,15 +143,20 @@ def _left_out(plan: Plan, request: Request) -> Iterator[str]:
     drawn = {kind.limits.dtype for kind in plan.kinds}
     yield from (dtype for dtype in request.task.dtypes if dtype not in drawn)
     left_out = request.sought.without.union(request.task.target.without)
-    for word in sorted(frozenset[str]().union(*(kind.limits.without for kind in plan.kinds)) - left_out):
-        lacking = [kind for kind in plan.kinds if word in kind.limits.without]
-        if len(lacking) == len(plan.kinds):
+    without: dict[tuple[str, str], frozenset[str]] = {}
+    for kind in plan.kinds:
+        # Where draws of several kinds are made, what one of them has is offered.
+        own = kind.operation, kind.limits.dtype
+        without[own] = without.get(own, kind.limits.without) & kind.limits.without
+    for word in sorted(frozenset[str]().union(*without.values()) - left_out):
+        lacking = [own for own, words in without.items() if word in words]
+        if len(lacking) == len(without):
             yield word
             continue
         lacking_in: list[str] = []
-        for operation in dict.fromkeys(kind.operation for kind in lacking):
-            dtypes = [kind.limits.dtype for kind in lacking if kind.operation == operation]
-            in_all = len(dtypes) == sum(kind.operation == operation for kind in plan.kinds)
+        for operation in dict.fromkeys(operation for operation, _ in lacking):
+            dtypes = [dtype for name, dtype in lacking if name == operation]
+            in_all = len(dtypes) == sum(name == operation for name, _ in without)
             lacking_in.append(operation if in_all else f"{operation} in {', '.join(dtypes)}")
         yield f"{word} ({'; '.join(lacking_in)})"
 
@@ -169,7 +175,12 @@ def ungraded_sentence(tally: Tally, plan: Plan, outcomes: Mapping[str, PartOutco
 
 def debugging(recipe: str, target: str) -> str:
     """Return the command that asks a target for one draw."""
-    return f"attnspec debug {shlex.quote(recipe)} {shlex.quote(target)}"
+    return f"attnspec debug {shlex.quote(recipe)} {target}"
+
+
+def target_in_words(target: Target) -> str:
+    """Return a target and the options with which it is loaded, as a command line has them."""
+    return shlex.join((target.name, *loading_words(target)))
 
 
 def print_failures_so_far(tally: Tally, target: str, console: Console) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.base.extensions import import_object
 from attnspec.contract import OPERATIONS
+from attnspec_draws.generators.limits import ELEMENTS
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
@@ -33,6 +34,19 @@ class Kinds(NamedTuple):
     extents: Mapping[str, int]
 
 
+class Rare(NamedTuple):
+    """Draws that a campaign makes now and then, as chance makes them too seldom, or limits never.
+
+    They have lengths `extents`, optional inputs `given`, numbers of one class, if one is named, and need all `words`.
+    """
+
+    extents: Mapping[str, int]
+    given: tuple[str, ...] = ()
+    numbers: str = ""
+    words: tuple[str, ...] = ()
+    elements: int = ELEMENTS
+
+
 @dataclass(frozen=True)
 class CaseGenerator:
     """Case generator of one operation.
@@ -46,7 +60,7 @@ class CaseGenerator:
 
     `left_out_with` has words for what nearly every draw has, so that none is a feature, to all that is left out with
     each. `kinds` are inputs of which an implementation may take some kinds alone, and `wanted` groups of arguments that
-    one may always want: truth values to be true, inputs to be there.
+    one may always want: truth values to be true, inputs to be there. `rare` draws are made by campaigns.
     """
 
     draw: Callable[[Words, Limits], Drawn]
@@ -59,6 +73,7 @@ class CaseGenerator:
     left_out_with: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     kinds: Mapping[str, Kinds] = field(default_factory=dict[str, "Kinds"])
     wanted: tuple[tuple[str, ...], ...] = ()
+    rare: tuple[Rare, ...] = ()
 
     def leaving_out(self, without: frozenset[str]) -> frozenset[str]:
         """Return words to be left out with all that goes with them."""

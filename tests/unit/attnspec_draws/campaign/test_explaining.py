@@ -26,6 +26,17 @@ def test_the_clause_and_the_law_are_reported_of_draws_of_a_missing_scale(planned
     assert "expected" in problem.small.message
 
 
+def test_what_failing_draws_have_in_common_holds_of_the_small_one_too(planned_campaign):
+    """A factor that is wrong from five features on: no sentence speaks of more than the small draw has."""
+    _, (evidence,) = found(*planned_campaign("wide", 150))
+    for problem in explained(task("wide"), evidence):
+        small = drawn_of(recipe_from_text(problem.small.recipe))
+        reported = " ".join(problem.lines)
+        for wide in (8, 16, 32, 64, 128):
+            assert f"more than {wide} features" not in reported or small.extents["width"] > wide
+        assert problem.draws <= len(evidence.failing)
+
+
 def test_what_failed_and_what_passed_are_kept_apart(planned_campaign):
     tally, (evidence,) = found(*planned_campaign("wrong", 120))
     wrong = {each.recipe for each in tally.wrong}

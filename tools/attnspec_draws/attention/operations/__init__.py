@@ -28,7 +28,7 @@ from attnspec_draws.attention.parts.refusals import MISFITS, REFUSALS
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, MASKED, OF_GRADIENT, PADDED, SCORES
 from attnspec_draws.attention.parts.tokens import CLASSES, CROSS, HEAVY, OF_ALL_TOKENS, PREFIX
 from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART
-from attnspec_draws.generators.random_cases import CaseGenerator, Kinds
+from attnspec_draws.generators.random_cases import CaseGenerator, Kinds, Rare
 from attnspec_draws.generators.special_numbers import ALIKE, BEYOND_FLOAT16, Resized
 
 _SPOILT = (EXCLUDED, ATTENDED, MASKED, PADDED)
@@ -39,6 +39,32 @@ _MASKS = Kinds(
     {"batch": 2, "shared": 3, "group": 1, "queries": 4, "keys": 4},
 )
 _MASKS_OF_LAYERS = _MASKS._replace(extents={"batch": 2, "heads": 3, "queries": 4, "keys": 4, "width": 2})
+_ONE_HEAD = {"batch": 1, "shared": 1, "group": 1}
+_TILES_OF_SCORES = Rare(
+    {**_ONE_HEAD, "queries": 257, "keys": 257, "width": 2, "value_width": 2}, ("mask",), elements=70_000
+)
+_RARE = (
+    # Columns, and elements, of masks beyond what 16 bits count, with and without a sign.
+    Rare(
+        {**_ONE_HEAD, "queries": 2, "keys": 33_000, "width": 1, "value_width": 1},
+        ("mask",),
+        words=("unequal_lengths",),
+        elements=70_000,
+    ),
+    Rare(
+        {**_ONE_HEAD, "queries": 2, "keys": 65_700, "width": 1, "value_width": 1},
+        ("mask",),
+        words=("unequal_lengths",),
+        elements=140_000,
+    ),
+    _TILES_OF_SCORES,
+    Rare({"width": 160, "value_width": 200, "keys": 7}, ("query_scale", "key_scale", "value_scale")),
+    Rare({"width": 4, "value_width": 270, "keys": 9}, words=("value_width",)),
+    Rare({"keys": 700}, numbers="large", words=("unequal_lengths",)),
+    Rare({"queries": 1, "keys": 1, "past": 9}, ("past_key", "past_value", "alibi_slopes"), words=("unequal_lengths",)),
+)
+"""Draws of attention that are made now and then."""
+
 _FORMS = frozenset(f"mask.{form}" for form in FORMS_OF_MASKS)
 _QUANTIZED = frozenset(("query_scale", "key_scale", "value_scale"))
 _OF_OTHER_TOKENS = frozenset(
@@ -81,6 +107,7 @@ CASE_GENERATORS = {
         left_out_with={CROSS: _OF_OTHER_TOKENS},
         kinds={"mask": _MASKS},
         wanted=(("is_causal",), ("mask",)),
+        rare=_RARE,
     ),
     "scaled_dot_product_attention_backward": CaseGenerator(
         draw_backward,
@@ -92,6 +119,7 @@ CASE_GENERATORS = {
         left_out_with={CROSS: _OF_OTHER_TOKENS},
         kinds={"mask": _MASKS},
         wanted=(("output", "logsumexp"), ("is_causal",), ("mask",)),
+        rare=(_TILES_OF_SCORES,),
     ),
     "single_head_attention": CaseGenerator(
         draw_one_head,
@@ -110,6 +138,7 @@ CASE_GENERATORS = {
         left_out_with={CROSS: frozenset(("unequal_lengths", EXCLUDED, ATTENDED, ONE_PART))},
         kinds={"mask": _MASKS_OF_LAYERS},
         wanted=(("is_causal",), ("b_query", "b_key", "b_value", "b_output"), ("mask",)),
+        rare=(Rare({"batch": 1, "heads": 1, "queries": 257, "keys": 257, "width": 2}, ("mask",), elements=70_000),),
     ),
     "merge_states": CaseGenerator(
         draw_merging,
