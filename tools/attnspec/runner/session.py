@@ -127,7 +127,7 @@ class Session:
             return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
         occasion: Occasion = "first" if on_behalf_of is None else "counterpart"
         answer, seconds = self.call(run, occasion, on_behalf_of)
-        at_default = self._declined_at_default(run, answer)
+        at_default = self._declined_at_default(run) if isinstance(answer, Declined) else ()
         if at_default:
             # Left out, they have the same value: who does not know an attribute needs no other.
             plainer = run._replace(
@@ -143,10 +143,10 @@ class Session:
         verdict = self.judge(run, answer)
         return Result(run, verdict._replace(at_default=at_default) if at_default else verdict, seconds, got)
 
-    def _declined_at_default(self, run: Run, answer: Answer) -> tuple[str, ...]:
+    def _declined_at_default(self, run: Run) -> tuple[str, ...]:
         """Return the attributes at their default of a declined request; none where a signature says what is taken."""
         operation = run.operation
-        if not isinstance(answer, Declined) or operation.name in self.implementation.declaration.arguments:
+        if operation.name in self.implementation.declaration.arguments:
             return ()
         return tuple(run.attributes.keys() - operation.beside_defaults(run.attributes, ()).keys())
 
