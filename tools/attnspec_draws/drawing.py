@@ -18,6 +18,7 @@ from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed_capabilities
 from attnspec.grading.expectation import reference_outputs, reference_refusal
 from attnspec_draws.generators.drawn import CHANGED, Drawn, argument_to_change, other_value
+from attnspec_draws.generators.limits import TooLargeError
 from attnspec_draws.generators.memory import ONE_ARRAY
 from attnspec_draws.generators.random_cases import CaseGenerator, case_generator_of, random_cases_of
 from attnspec_draws.generators.refusing import REFUSED, TWICE, malformed, of_another_value
@@ -58,6 +59,8 @@ def drawn_of(recipe: Recipe) -> Drawn:
     limits = replace(recipe.limits, without=case_generator.leaving_out(recipe.limits.without))
     try:
         drawn = case_generator.draw(words, limits)
+    except TooLargeError as error:
+        raise TooLargeError(f"{recipe.text}: {error}", error.elements) from None
     except UsageError as error:
         raise UsageError(f"{recipe.text}: {error}") from None
     if recipe.limits.numbers not in ("", "plain", *drawn.features):

@@ -139,4 +139,6 @@ def test_without_other_tokens_key_and_value_are_the_query(recipes):
         for recipe in recipes(operation, 80, elements=300, without=frozenset({"cross_attention"})):
             case = draw(recipe)
             assert is_self_attention(case), recipe.text
+            unequal = draw(recipe.with_extents({"queries": 2, "keys": 3, "width": 4}))
+            assert is_self_attention(unequal), unequal.id
             assert case.changed_argument is None or case.changed_argument.name not in ("query", "key", "value")

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 from attnspec.command_line import main
 
-EXPLOITS = Path(__file__).parents[2] / "unit" / "attnspec_draws" / "judge" / "exploits"
+ROOT = Path(__file__).parents[3]
+EXPLOITS = ROOT / "tests" / "unit" / "attnspec_draws" / "judge" / "exploits"
 ENTRY = {name: [1, 2, 9, 4] for name in ("query", "key", "value")}
 SHAPES = {"operation": "scaled_dot_product_attention", "dtypes": ["float32"], "shapes": [ENTRY]}
 
@@ -133,3 +135,41 @@ def test_the_judge_computes_on_one_thread_and_its_candidate_on_as_many_as_ever(s
     assert ended.returncode == 1, ended.stderr
     assert "threads: None, idle for 2**16" in ended.stdout
     assert "threads of the judge: 1\n" in ended.stdout
+
+
+def sandbox() -> str:
+    """Return the command line of the page on judging; what it would hide of a Python below /tmp is bound."""
+    page = (ROOT / "spec/judging.md").read_text("utf-8")
+    (line,) = [line for line in page.splitlines() if '--sandbox "bwrap' in line]
+    words = line.split('--sandbox "')[1].rstrip('"')
+    below = {str(path) for path in map(Path, (ROOT, sys.prefix, sys.base_prefix)) if path.is_relative_to("/tmp")}
+    return " ".join([words, *(f"--ro-bind {path} {path}" for path in sorted(below))])
+
+
+def has_sandbox() -> bool:
+    command = [*sandbox().replace("{files}", str(EXPLOITS)).split(), "true"]
+    return (
+        shutil.which("bwrap") is not None and subprocess.run(command, capture_output=True, check=False).returncode == 0
+    )
+
+
+ENDS_ITS_JUDGE = """
+import os
+import signal
+from contextlib import suppress
+from honest import scaled_dot_product_attention
+
+with suppress(OSError):
+    os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not has_sandbox(), reason="bubblewrap is not installed, or may not make namespaces")
+def test_what_ends_the_judge_is_judged_in_the_sandbox_of_the_page(shapes, tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(ENDS_ITS_JUDGE)
+    command = [sys.executable, "-m", "attnspec", "judge", str(tmp_path / "candidate.py"), "--json", *shapes]
+    assert subprocess.run(command, capture_output=True, check=False).returncode < 0
+    done = subprocess.run([*command, "--sandbox", sandbox()], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "right"

@@ -1,13 +1,14 @@
 """``attnspec regenerate`` and ``release``, commands of a checkout: no other module imports the authors' packages."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from attnspec.base import __version__
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import MissingDependencyError, UsageError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.reading import RELEASED
 from attnspec.cases.selecting import check_profile
@@ -44,6 +45,11 @@ def regenerate(
     Needs the extra `regenerate`: pip install "attnspec[regenerate]".
     """
     regeneration = authoring_package("regeneration", wanted_by="attnspec regenerate")
+    if find_spec("flint") is None:
+        raise MissingDependencyError(
+            "`attnspec regenerate` certifies its values with python-flint, which is not installed; install it with: "
+            'pip install --editable ".[regenerate]"'
+        )
     for profile in profiles:
         check_profile(profile, PROFILES)
     if profiles and not everything:

@@ -95,7 +95,8 @@ def explained_failures(
         # That NaN among the inputs takes other ways is nothing to go after while a mistake is known.
         remaining = [result for result in left if id(result) not in reproduced and is_finite(result)]
     settled = _settled([_with_errors(cause, errors) for cause in causes], remaining, candidates, observed)
-    if settled.causes:
+    # Where outputs without numbers alone failed, there is nothing that mistakes could be compared with.
+    if settled.causes or not failing:
         return settled
     pair = _two_at_once(_likely(mistakes, failing, passing), failing, passing, observed)
     if pair is None:

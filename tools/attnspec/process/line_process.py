@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,14 @@ class NoLineError(Exception):
 
 
 class LineTooLongError(Exception):
-    """The process wrote a line beyond the limit."""
+    """The process wrote a line beyond the limit, or too much beside its lines."""
 
 
 class LineProcess:
     """A running program, started without a shell; OSError if it cannot be.
 
-    `line_limit` is the longest line in bytes that is read from it; each line, both ways, goes into the `transcript`.
+    `line_limit` is the longest line in bytes that is read from it, `stderr_limit` the most that it may write on its
+    stderr while a line is awaited; each line, both ways, goes into the `transcript`.
     """
 
     def __init__(
@@ -53,6 +54,8 @@ class LineProcess:
         line_limit: int,
         show_stderr: bool,
         transcript: Transcript | None = None,
+        stderr_limit: int | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         # In a session of its own, Ctrl-C reaches the harness alone, and killing reaches grandchildren too.
         self._process = subprocess.Popen(
@@ -62,10 +65,13 @@ class LineProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            env=environment,
         )
         self._watchdog = Watchdog(self._process.pid)
         self._last_words = LastWords(show=show_stderr)
-        self._pipes = pipes_of(self._process, self._last_words.hear)
+        self._stderr_limit = stderr_limit
+        self._said = 0
+        self._pipes = pipes_of(self._process, self._listen)
         self._transcript = transcript
         self._line_limit = line_limit
         self._is_open = True
@@ -73,10 +79,16 @@ class LineProcess:
         self._searched = 0
         self._at_end = False
 
+    def _listen(self, piece: bytes) -> None:
+        """Take note of what it writes on its stderr."""
+        self._said += len(piece)
+        self._last_words.hear(piece)
+
     def send(self, line: bytes) -> None:
         """Send a line. Returns at once; a process that is gone shows when its answer is awaited."""
         if self._transcript is not None:
             self._transcript.sent(line)
+        self._said = 0
         self._pipes.send(line)
 
     def receive(self, deadline: float) -> bytes:
@@ -88,6 +100,8 @@ class LineProcess:
         while (line := self._take_line()) is None:
             if len(self._read) > self._line_limit:
                 raise LineTooLongError(f"wrote a line longer than {self._line_limit} bytes")
+            if self._stderr_limit is not None and self._said > self._stderr_limit:
+                raise LineTooLongError(f"wrote more than {self._stderr_limit} bytes on its stderr before it answered")
             # A last line without its newline was cut off by the end of the process, so that it is no line.
             if self._at_end or was_gone:
                 raise ProcessEndedError(f"{self._how_it_ended()}{self._last_words}")
@@ -287,11 +301,20 @@ def launch(
     line_limit: int = LINE_LIMIT,
     show_stderr: bool = False,
     transcript: Transcript | None = None,
+    stderr_limit: int | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> LineProcess:
     """Start a program without a shell, as a :class:`~.line_process.LineProcess`; TargetError if that fails."""
     program = arguments[0]
     try:
-        return LineProcess(arguments, line_limit=line_limit, show_stderr=show_stderr, transcript=transcript)
+        return LineProcess(
+            arguments,
+            line_limit=line_limit,
+            show_stderr=show_stderr,
+            transcript=transcript,
+            stderr_limit=stderr_limit,
+            environment=environment,
+        )
     except FileNotFoundError:
         if Path(program).name == program:
             problem = f"{program} is not installed or not on PATH"

@@ -7,7 +7,8 @@ is then started anew for the next request.
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attnspec.base.errors import AttnspecError, ProtocolError
 from attnspec.contract import declarations
@@ -58,8 +59,9 @@ _QUOTED_OF_SURPLUS = 100
 class ProcessImplementation:
     """An implementation behind the process protocol; satisfies :class:`~.implementation.Implementation`.
 
-    No shell is involved; `line_limit` is in bytes. TargetError if the program cannot be started, ProtocolError if the
-    two cannot agree on how to talk, UsageError for an unknown convention or a transcript that cannot be written.
+    No shell is involved; limits are in bytes: of a line, and of what is written on stderr before it; `environment` is
+    this process's own if None. TargetError if the program cannot be started, ProtocolError if the two cannot agree on
+    how to talk, UsageError for an unknown convention or a transcript that cannot be written.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class ProcessImplementation:
         *,
         adapter: str | None = None,
         line_limit: int = LINE_LIMIT,
+        stderr_limit: int | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         how = how or Target()
         self._arguments = split_command(command)
@@ -76,6 +80,8 @@ class ProcessImplementation:
         self._timeout = how.timeout or SECONDS
         self._start_timeout = how.start_timeout or SECONDS_TO_START
         self._line_limit = line_limit
+        self._stderr_limit = stderr_limit
+        self._environment = environment
         self._show_stderr = how.show_stderr
         self._transcript = None if how.transcript is None else Transcript(how.transcript)
         self._seq = 0
@@ -100,6 +106,8 @@ class ProcessImplementation:
             line_limit=self._line_limit,
             show_stderr=self._show_stderr,
             transcript=self._transcript,
+            stderr_limit=self._stderr_limit,
+            environment=self._environment,
         )
         try:
             process.send(write_message(start_message()))
@@ -236,25 +244,31 @@ class ProcessImplementation:
             self._transcript.close()
 
 
+SERVING = ("-P", "-m", "attnspec.process.serving")
+"""How Python serves a target. -P: a json.py in the working folder must not stand in for the library's own."""
+
+
 def isolated(
     target: Target,
     *,
-    line_limit: int = LINE_LIMIT,
     launcher: Sequence[str] = (sys.executable,),
+    serving: Sequence[str] = SERVING,
     forbidden: Sequence[str] = (),
     megabytes: int | None = None,
+    adapter: str | None = None,
+    **limits: Any,
 ) -> ProcessImplementation:
     """Run a target of Python, one that has a name, in a process of its own, so that it can crash or be timed out.
 
     `launcher` starts Python, perhaps behind words that put it elsewhere; `forbidden` are dotted names of functions that
-    raise when called; `megabytes` limits the memory, None does not.
+    raise when called; `megabytes` limits the memory, None does not. `adapter` is its name in messages, its own if None;
+    `limits` are keywords of :class:`ProcessImplementation`.
     """
-    # -P: a json.py in the working folder must not stand in for the library's own.
-    command = [*launcher, "-P", "-m", "attnspec.process.serving"]
+    command = [*launcher, *serving]
     command += [f"--forbid={name}" for name in forbidden]
     command += [f"--megabytes={megabytes}"] if megabytes is not None else []
     command += [*loading_words(target), "--", target.name]
-    return ProcessImplementation(command, target, adapter=target.name, line_limit=line_limit)
+    return ProcessImplementation(command, target, adapter=adapter or target.name, **limits)
 
 
 def _surplus(after: str, said: bytes) -> str:

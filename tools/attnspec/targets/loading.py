@@ -241,7 +241,7 @@ class _AsItStands(SourceFileLoader):
 def _module_from_file(path: Path, target: str) -> ModuleType:
     if not path.is_file():
         raise TargetError(f"There is no file {str(path)!r} (from {target!r}).")
-    name = path.stem if path.stem.isidentifier() else "attnspec_target"
+    name = path.stem if path.stem.isidentifier() else "implementation"
     loader = _AsItStands(name, str(path))
     spec = ModuleSpec(name, loader, origin=str(path))
     spec.has_location = True

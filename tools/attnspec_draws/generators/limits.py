@@ -21,6 +21,14 @@ FEWEST = 2
 """Elements of the smallest case that there is: one key, and one from the past."""
 
 
+class TooLargeError(UsageError):
+    """The stated lengths make a case too large; `elements` counts those of its largest tensor, steps included."""
+
+    def __init__(self, message: str, elements: int) -> None:
+        super().__init__(message)
+        self.elements = elements
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of a draw; `UsageError` where no case is so small.
@@ -83,12 +91,13 @@ class Limits:
         return tuple(1 if axis == "1" else length for axis, length in zip(axes, last, strict=True))
 
     def check_size(self, elements: int) -> None:
-        """Raise `UsageError` if the largest tensor of a case has more elements than it may, for lengths are stated."""
+        """Raise `TooLargeError` if the largest tensor of a case has more elements than it may; lengths are stated."""
         if elements > self.elements:
             stated = ", ".join(f"{axis}={length}" for axis, length in self.extents.items())
-            raise UsageError(
+            raise TooLargeError(
                 f"With {stated}, the largest tensor has {elements} elements, and {self.elements} is the limit: "
-                f"shorten an axis, or write elements={elements}."
+                f"shorten an axis, or write elements={elements}.",
+                elements,
             )
 
 

@@ -56,7 +56,7 @@ class CaseGenerator:
     shapes of it are refused; `derived` are inputs that follow from the others, as a stored output does;
     `classes_of_large` are those of draws too large to be stored whole, none where there are no such draws; `resized`
     are inputs that can be made too large or too small for float16 together; `misfits` other values of arguments that
-    must be refused.
+    must be refused; `largest_whole` has the elements of the largest tensor, steps included, that a judge grades whole.
 
     `left_out_with` has words for what nearly every draw has, so that none is a feature, to all that is left out with
     each. `kinds` are inputs of which an implementation may take some kinds alone, and `wanted` groups of arguments that
@@ -70,6 +70,7 @@ class CaseGenerator:
     classes_of_large: tuple[str, ...] = ()
     resized: tuple[Resized, ...] = ()
     misfits: tuple[Misfit, ...] = ()
+    largest_whole: int = 2**19  # Tolerances of more take minutes a draw.
     left_out_with: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     kinds: Mapping[str, Kinds] = field(default_factory=dict[str, "Kinds"])
     wanted: tuple[tuple[str, ...], ...] = ()

@@ -15,15 +15,11 @@ from attnspec.runner.result import Measured
 from attnspec.targets import Implementation
 from attnspec.validation import measure_failures
 from attnspec_draws import Recipe, draw
-from attnspec_draws.generators.words import REVERSED
 from attnspec_draws.judge.candidate import Conditions
 from attnspec_draws.judge.certificate import Certificate, certificate
 from attnspec_draws.judge.distinguishing import DrawReported, answering_of, distinguish, recognised
 from attnspec_draws.judge.questions import Question, requested_again, smaller
 from attnspec_draws.judge.tally import Tally, tally_of
-
-VARIANTS = (0, 1, REVERSED)
-"""Each draw is called with other numbers, too, and with its own in the opposite order: shapes and sums stay."""
 
 _GIVEN_UP = 3
 """Calls in a row without an answer after which no more is called."""
@@ -78,7 +74,7 @@ class Calling:
             if self.stopped:
                 return
             self._follow(f"draw {number} of {len(every)} in {question.recipe.limits.dtype}")
-            results = self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
+            results = self._ask(question.recipes, question)
             if wrong is None and any(result.is_wrong for result in results):
                 wrong = question
         large = [question for question in every if question.recipe.limits.sample]
@@ -89,7 +85,7 @@ class Calling:
             # Small answers are explained soonest, and of a large one a sample alone is kept.
             for question in smaller(wrong):
                 if not self.stopped:
-                    self._ask([question.recipe.in_variant(variant) for variant in VARIANTS], question)
+                    self._ask(question.recipes, question)
 
     def measure(self) -> None:
         """Ask a candidate that went wrong once more, to find out what it computes; one that keeps ending is let be."""

@@ -1,6 +1,7 @@
 """The candidate: in a process of its own, with limits, and without anything that is expected of it."""
 
 import math
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -8,16 +9,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 from attnspec.base.errors import UsageError
 from attnspec.process.opening import behind_layers, without_own_choices
-from attnspec.process.process import ProcessImplementation, isolated
+from attnspec.process.process import SERVING, ProcessImplementation, isolated
 from attnspec.targets import Implementation
 from attnspec.targets.target import Target
+from attnspec_draws.judge.own_folder import OwnFolder, environment_of
 from attnspec_draws.judge.shapes import MESSAGE_LIMIT, Shape
 
 _ROOM = 2**26
 """Bytes of a line beside what its tensors take: as many as any line of the protocol may have."""
+
+_SAID_BESIDE = 2**24
+"""Bytes that a candidate may write on stdout and stderr in a call: a line each for thousands of rows."""
+
+FOLDER = "{files}"
+"""What stands in a sandbox's command line for the folder in which a candidate's files, and what serves it, are."""
 
 _CHARACTERS = 32
 """Characters of a number at most, where a program writes it out; in base64 it has a third of them."""
@@ -34,7 +43,8 @@ class Conditions:
     megabytes
         Memory that its process may ask for; None for no limit.
     sandbox
-        A command line that runs the command behind it as somebody else, or elsewhere; None for none.
+        A command line that runs the command behind it as somebody else, or elsewhere; None for none. The folder that it
+        needs stands for ``{files}``.
     forbidden
         Dotted names of functions that it must not call.
     """
@@ -67,30 +77,39 @@ def check_conditions(conditions: Conditions) -> None:
             raise UsageError(f"--sandbox {conditions.sandbox}: there is no such program to run candidates behind.")
 
 
-def opened(candidate: Target, conditions: Conditions, shapes: Sequence[Shape]) -> Implementation:
+def opened(
+    candidate: Target, conditions: Conditions, shapes: Sequence[Shape], own: OwnFolder | None, folder: Path
+) -> Implementation:
     """Start the process of a candidate; `AttnspecError` where it cannot be started or loaded.
 
-    The shapes bound its answers: no line of them may be much longer than they need.
+    `own` are its files, which are written into an empty `folder`; None where it is none of Python's files. The shapes
+    bound its answers: no line of them may be much longer than they need.
     """
-    before = shlex.split(conditions.sandbox) if conditions.sandbox else []
+    before = shlex.split(conditions.sandbox.replace(FOLDER, str(folder))) if conditions.sandbox else []
     # A line of an answer, or of a question, has all numbers and some room.
     numbers = max(max(shape.sent, shape.expected) for shape in shapes)
-    limit = min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS)
+    limits: dict[str, Any] = {
+        "line_limit": min(MESSAGE_LIMIT, _ROOM + numbers * _CHARACTERS),
+        "stderr_limit": _SAID_BESIDE,
+        "environment": environment_of(os.environ),
+    }
     limited = replace(candidate, timeout=conditions.seconds, start_timeout=conditions.start_seconds)
     if candidate.command is not None:
         if conditions.forbidden or conditions.megabytes is not None:
             raise UsageError("--forbid and --memory act inside Python; of a --command, let its --sandbox see to them.")
-        return ProcessImplementation(
-            [*before, *shlex.split(candidate.command)], limited, adapter=candidate.command, line_limit=limit
-        )
+        command = [*before, *shlex.split(candidate.command)]
+        return ProcessImplementation(command, limited, adapter=candidate.command, **limits)
     if candidate.python is None:
         raise UsageError("Say what to judge: a TARGET such as ./mine.py, or --command.")
+    limited, serving = (limited, SERVING) if own is None else own.write(folder, limited)
     return isolated(
         limited,
-        line_limit=limit,
         launcher=(*before, sys.executable),
+        serving=serving,
         forbidden=conditions.forbidden,
         megabytes=conditions.megabytes,
+        adapter=candidate.name,
+        **limits,
     )
 
 

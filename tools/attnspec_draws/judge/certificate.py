@@ -1,7 +1,7 @@
 """Certificate of a set of draws: which trivial answers would have failed it, and which would have passed."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from attnspec.base.errors import UsageError
@@ -42,6 +42,8 @@ class Certificate:
     """Certificate of a set of draws of one operation in one dtype: its power to distinguish trivial answers.
 
     Draws are left out where too few of their elements are graded, or there are none; `graded_share` is of the others.
+    `within_rounding` are the trivial answers, by name with their sentences, that no draw in the dtype distinguishes,
+    because the roundings that it allows could give them.
     """
 
     operation: str
@@ -50,6 +52,7 @@ class Certificate:
     left_out: tuple[str, ...]
     graded_share: float
     trivial_answers: tuple[TrivialAnswerReported, ...]
+    within_rounding: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def distinguished(self) -> tuple[TrivialAnswerReported, ...]:
@@ -72,19 +75,26 @@ class Certificate:
         return bool(self.distinguished) and not self.not_distinguished
 
     def sentence(self) -> str:
-        """Say what the set is worth."""
+        """Say what the set is worth, and which trivial answers would pass it."""
+        if not self.within_rounding:
+            return f"{self._of_tried()}."
+        passing = "; ".join(self.within_rounding.values())
+        return f"{self._of_tried()}. Roundings of {self.dtype} are as large as these, which could pass: {passing}."
+
+    def _of_tried(self) -> str:
+        """Say what the set is worth against the trivial answers that were tried."""
         if not self.draws:
-            return f"In {self.dtype}, no draw counts: in each of them, too much is not graded."
+            return f"In {self.dtype}, no draw counts: in each of them, too much is not graded"
         of = len(self.distinguished) + len(self.not_distinguished)
         draws = f"In {self.dtype}, {'1 draw distinguishes' if self.draws == 1 else f'{self.draws} draws distinguish'}"
         if not of:
-            return f"{draws} nothing: every cheap wrong answer that was tried is right there."
+            return f"{draws} nothing: every cheap wrong answer that was tried is right there"
         if not self.not_distinguished:
-            return f"{draws} every one of {of} cheap wrong answers from the right ones."
+            return f"{draws} every one of {of} cheap wrong answers from the right ones"
         passing = "; ".join(each.sentence for each in self.not_distinguished)
         return (
             f"{draws} {len(self.distinguished)} of {of} cheap wrong answers from the right ones; "
-            f"these could have passed: {passing}."
+            f"these could have passed: {passing}"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -100,6 +110,7 @@ class Certificate:
             "told_apart": [each.name for each in self.distinguished],
             "not_told_apart": [each.name for each in self.not_distinguished],
             "not_applicable": [each.name for each in self.not_applicable],
+            "within_rounding": [*self.within_rounding],
             "impostors": [
                 {("told_apart" if name == "distinguished" else name): value for name, value in asdict(each).items()}
                 for each in self.trivial_answers
@@ -117,9 +128,10 @@ def certificate(operation: str, dtype: str, reported: Sequence[DrawReported]) ->
         for each in trivial_answers_of(operation)
         if dtype in each.dtypes
     )
+    others = {each.name: each.sentence for each in trivial_answers_of(operation) if dtype not in each.dtypes}
     left_out = tuple(each.case for each in reported if not each.counts)
     share = graded / expected if expected else 0.0
-    return Certificate(operation, dtype, len(counting), left_out, share, trivial_answers)
+    return Certificate(operation, dtype, len(counting), left_out, share, trivial_answers, others)
 
 
 def certify(

@@ -1,10 +1,11 @@
 """Judging: candidates are started one after the other, called, and reported on."""
 
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from attnspec.base.errors import ProtocolError, TargetError, UsageError
@@ -21,6 +22,7 @@ from attnspec_draws.judge.candidate import (
     check_is_there,
     opened,
 )
+from attnspec_draws.judge.own_folder import read_all
 from attnspec_draws.judge.own_inputs import OwnCheckFound, tried
 from attnspec_draws.judge.own_modules import load_own_modules
 from attnspec_draws.judge.questions import questions
@@ -30,6 +32,10 @@ from attnspec_draws.judge.verdict import JudgeReport, judge_report_of, not_loade
 
 DRAWS = 64
 """Draws at a shape: sets that distinguish all trivial answers take about 23 of them, and never took more than 51."""
+
+
+_READABLE = 0o755
+"""Mode of a folder that everybody can read: a sandbox may change the user."""
 
 
 @spelled_out(CandidateOptions)
@@ -108,17 +114,19 @@ def judged(
     # Nobody can look up what stands nowhere: this process alone knows the word until all is judged.
     word = seed or secrets.token_hex(8)
     found: list[JudgeReport] = []
-    for candidate in candidates:
+    for candidate, own in zip(candidates, read_all(candidates), strict=True):
         follow_one = _named(follow, candidate, found, len(candidates))
-        try:
-            implementation = opened(candidate, conditions, shapes)
-        except (ProtocolError, TargetError) as error:
-            if any(f"--forbid {name}:" in str(error) for name in conditions.forbidden):
-                # What its user wrote is no fault of a candidate.
-                raise
-            found.append(not_loaded(candidate.name, str(error), seed=word, is_replay=bool(seed), conditions=conditions))
-            continue
-        with closing(implementation):
+        with ExitStack() as stack:
+            folder = stack.enter_context(_folder())
+            try:
+                implementation = stack.enter_context(closing(opened(candidate, conditions, shapes, own, folder)))
+            except (ProtocolError, TargetError) as error:
+                why = str(error) if own is None else own.as_named(str(error), folder)
+                if any(f"--forbid {name}:" in why for name in conditions.forbidden):
+                    # What its user wrote is no fault of a candidate.
+                    raise type(error)(why) from None
+                found.append(not_loaded(candidate.name, why, seed=word, is_replay=bool(seed), conditions=conditions))
+                continue
             declared = conventions_for_operation(implementation.declaration.conventions, shapes[0].operation)
             calls = Calling(as_judged(candidate, implementation, shapes), conventions, conditions, word, follow_one)
             for shape in shapes:
@@ -127,6 +135,15 @@ def judged(
             calls.measure()
         found.append(_judged(candidate, shapes, calls, declared, own_checks, is_replay=seed is not None))
     return tuple(found)
+
+
+@contextmanager
+def _folder() -> Generator[Path]:
+    """Make an empty folder that its candidate can read, though it may run as somebody else."""
+    with TemporaryDirectory(prefix="", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(_READABLE)
+        yield folder
 
 
 def _named(follow: Follower | None, candidate: Target, found: Sequence[JudgeReport], many: int) -> Follower:

@@ -5,15 +5,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from attnspec_draws import Recipe, drawn_of
+from attnspec_draws import Recipe
 from attnspec_draws.generators.random_cases import case_generator_of
-from attnspec_draws.generators.words import Words
+from attnspec_draws.generators.words import REVERSED, Words
 from attnspec_draws.judge.shapes import Shape, limits_at
+
+VARIANTS = (0, 1, REVERSED)
+"""Each draw is called with other numbers, too, and with its own in the opposite order: shapes and sums stay."""
 
 Where = Literal["at", "beside", "smaller"]
 
 LARGE_DRAWS = 8
-"""Draws of a large shape, one a class of numbers, and half as many beside it: each costs about one naive call."""
+"""Draws of a large shape, one a class of numbers, and half as many beside it: each costs about one naive call.
+
+Of what is large and graded whole there are as many, all but the first in one variant: each costs several naive calls.
+"""
 
 _LONG = 8
 """Axes longer than this are varied: errors beside a shape are errors at the edge of a tile."""
@@ -24,7 +30,7 @@ _EXPLAINING = 12
 
 @dataclass(frozen=True)
 class Question:
-    """Draw that a candidate is called with, at a shape or beside it.
+    """Draw that a candidate is called with, at a shape or beside it, in some variants.
 
     A small one is put to explain what is wrong, and counts for nothing.
     """
@@ -32,6 +38,12 @@ class Question:
     shape: Shape
     where: Where
     recipe: Recipe
+    variants: tuple[int, ...] = VARIANTS
+
+    @property
+    def recipes(self) -> list[Recipe]:
+        """The recipe in each of the variants."""
+        return [self.recipe.in_variant(variant) for variant in self.variants]
 
 
 def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Question]:
@@ -39,21 +51,29 @@ def questions(shape: Shape, dtype: str, seed: str, draws: int) -> Iterator[Quest
     limits = limits_at(shape, dtype)
     about = (shape.text, dtype)
     classes = case_generator_of(shape.operation).classes_of_large
-    large = bool(classes) and bool(drawn_of(Recipe(shape.operation, seed_of(seed, *about), 0, limits)).thinned)
-    many = min(draws, LARGE_DRAWS) if large else draws
+    many = min(draws, LARGE_DRAWS) if shape.size.is_large else draws
 
     def recipe(number: int) -> Recipe:
         own = limits
-        if large:
+        if shape.size.rows:
             own = replace(limits, numbers=classes[number % len(classes)], sample=seed_of(seed, *about, number, "rows"))
         return Recipe(shape.operation, seed_of(seed, *about, number), number, own)
 
+    def variants(number: int) -> tuple[int, ...]:
+        # The tolerance of what is large and graded whole takes longest.
+        is_costly = shape.size.is_large and not shape.size.rows
+        return VARIANTS[number % len(VARIANTS) :][:1] if is_costly and number else VARIANTS
+
     for number in range(many):
-        yield Question(shape, "at", recipe(number))
+        yield Question(shape, "at", recipe(number), variants(number))
     for number in range(many, many + max(many // 2, 1)):
         extents = _beside(shape.extents, seed, number)
         if extents != shape.extents:
-            yield Question(shape, "beside", recipe(number).with_extents(extents))
+            beside = recipe(number).with_extents(extents)
+            if not limits.rows:
+                # Axes that are longer by one may go beyond what was enough for the shape.
+                beside = replace(beside, limits=replace(beside.limits, elements=2 * limits.elements))
+            yield Question(shape, "beside", beside, variants(number))
 
 
 def requested_again(question: Question, seed: str) -> Recipe:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from attnspec.base.errors import UsageError
 from attnspec.cases.tensor_json import shapes_of
@@ -17,9 +17,9 @@ from attnspec.contract.operation import Input
 from attnspec_draws import Recipe, can_be_left_out, drawable, drawn_of, words_of_draws
 from attnspec_draws.drawing import case_of
 from attnspec_draws.generators.drawn import CHANGED
-from attnspec_draws.generators.limits import NO_AXES, Limits
+from attnspec_draws.generators.limits import ELEMENTS, NO_AXES, Limits, TooLargeError
 from attnspec_draws.generators.memory import MEMORY_ORDER
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_draws.generators.random_cases import case_generator_of, random_cases_of
 from attnspec_draws.generators.refusing import REFUSED
 
 _EXAMPLE = '{"operation": "OPERATION", "dtypes": ["float32"], "shapes": [{"INPUT": [4, 16, 1024, 64], "ATTRIBUTE": 1}]}'
@@ -54,12 +54,28 @@ Other variants are drawn anyway.
 """
 
 
+class Size(NamedTuple):
+    """Size that draws of a shape may have: `elements` of the largest tensor; beyond them `rows` are sampled, if any."""
+
+    elements: int
+    rows: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is beyond that of usual draws."""
+        return self != _USUAL
+
+
+_USUAL = Size(ELEMENTS)
+
+
 @dataclass(frozen=True)
 class Shape:
     """Shape of one call as a user makes it: lengths of axes, attributes that every call states, optional inputs.
 
     `extents` are by the case generator's axes; `given` as `Limits` has it; `without` are features that its user's calls
-    never have; `expected` counts the expected elements of all outputs; `text` is as its user wrote it, for messages.
+    never have; `expected` counts the expected elements of all outputs; `text` is as its user wrote it, for messages;
+    `size` is the least of those that draws can have at it.
     """
 
     operation: str
@@ -72,6 +88,7 @@ class Shape:
     own_check: OwnCheck | None = None
     without: frozenset[str] = frozenset()
     expected: int = 0
+    size: Size = _USUAL
 
     @property
     def sent(self) -> int:
@@ -117,7 +134,24 @@ def shapes_from(document: object, *, said_by: str) -> tuple[Shape, ...]:
     read = [replace(_shape(operation, tuple(listed), each, own, said_by), without=without) for each in every]
     for shape in read:
         _check_size(shape)
-    return tuple(replace(shape, expected=_expected(shape, said_by)) for shape in read)
+    return tuple(_sized(shape, said_by) for shape in read)
+
+
+def _sized(shape: Shape, said_by: str) -> Shape:
+    """Find the least size that draws of a shape can have; `UsageError` where there is none."""
+    generator = case_generator_of(shape.operation)
+    elements = 0
+    sampled = [Size(ELEMENTS, ROWS)] if generator.classes_of_large else []
+    for size in (_USUAL, *sampled, Size(generator.largest_whole)):
+        sized = replace(shape, size=size)
+        try:
+            return replace(sized, expected=_expected(sized, said_by))
+        except TooLargeError as error:
+            elements = error.elements
+    raise UsageError(
+        f"{said_by}: {shape.text} is graded whole, and its largest tensor, scores and other steps included, has "
+        f"{elements:,} elements, of at most {generator.largest_whole:,}: take fewer batch entries, heads or tokens."
+    )
 
 
 def _check_size(shape: Shape) -> None:
@@ -136,6 +170,8 @@ def _expected(shape: Shape, said_by: str) -> int:
     try:
         drawn = drawn_of(recipe)
         outputs = drawn.thinned or shapes_of(case_of(recipe, drawn).golden(shape.dtypes[0]))
+    except TooLargeError:
+        raise
     except UsageError as error:
         raise UsageError(f"{said_by}: {shape.text}: {str(error).removeprefix(f'{recipe.text}: ')}") from None
     except (TypeError, ValueError) as error:
@@ -159,9 +195,10 @@ def limits_at(shape: Shape, dtype: str) -> Limits:
     return Limits(
         dtype,
         frozenset(without),
+        elements=shape.size.elements,
         extents=shape.extents,
         stated=shape.attributes,
-        rows=ROWS,
+        rows=shape.size.rows,
         given=shape.given,
     )
 

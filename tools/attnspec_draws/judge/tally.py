@@ -69,37 +69,53 @@ SURE = 0.95
 class Sampled:
     """Sampled share of large draws: `rows` of an output out of `of`, in the draw with the smallest share.
 
-    `evenly` of these are drawn from all rows alike. The others are last ones of heads, first ones, and those at borders
-    of tiles, where errors are likelier.
+    `evenly` of these are drawn from all rows alike, and `evenly_in_all` in all draws together, each of which has a
+    sample of its own. The others are last ones of heads, first ones, and those at borders of tiles, where errors are
+    likelier.
     """
 
     rows: int
     of: int
     evenly: int
+    draws: int
+    evenly_in_all: int
 
     @property
     def found_share(self) -> float:
-        """Which share of the rows must be wrong, wherever they are, to be found with `SURE` in one draw."""
-        return 1.0 - math.pow(1.0 - SURE, 1.0 / self.evenly)
+        """Which share of the rows must be wrong in one draw, wherever they are, to be found there with `SURE`."""
+        return _found_share(self.evenly)
+
+    @property
+    def found_share_in_all(self) -> float:
+        """Which share of the rows must be wrong in every draw, wherever they are, to be found in one with `SURE`."""
+        return _found_share(self.evenly_in_all)
 
     def sentence(self) -> str:
-        """Say what the sample would find."""
+        """Say what the samples would find."""
         return (
-            f"Of {self.of:,} rows of a large draw, {self.rows:,} are compared with values: wrong rows would be found "
-            f"with {SURE:.0%} if {self.found_share:.1%} of all were, wherever they are. All others must lie among the "
-            "values that they are means of."
+            f"Of {self.of:,} rows of a large draw, {self.rows:,} are compared with values, others in each of "
+            f"{self.draws}. With {SURE:.0%}, rows that are wrong in every draw would be found if "
+            f"{self.found_share_in_all:.2%} of all were, wherever they are; rows that are wrong in one draw alone, if "
+            f"{self.found_share:.1%} were. All others must lie among the values that they are means of."
         )
 
     def as_json(self) -> dict[str, Any]:
         """Return what stands for it in a document."""
-        return {"rows": self.rows, "of": self.of, "evenly": self.evenly, "found_share": self.found_share}
+        return {**asdict(self), "found_share": self.found_share, "found_share_in_all": self.found_share_in_all}
+
+
+def _found_share(rows: int) -> float:
+    return 1.0 - math.pow(1.0 - SURE, 1.0 / rows)
 
 
 def sampled(cases: Sequence[Case]) -> Sampled | None:
-    """Return how much of large draws is compared with values; None where all are stored whole."""
-    found: list[Sampled] = []
+    """Return how much of large draws, each a case, is compared with values; None where all are stored whole."""
+    found: list[tuple[int, int, int]] = []
     for case in cases:
         for name, shape in [*case.thinned.items()][:1]:
             rows = int(np.unique(case.sample[name] // shape[-1]).size)
-            found.append(Sampled(rows, math.prod(shape[:-1]), max(1, min(rows, ROWS // _EACH_EVENLY))))
-    return min(found, key=lambda each: each.rows / each.of, default=None)
+            found.append((rows, math.prod(shape[:-1]), max(1, min(rows, ROWS // _EACH_EVENLY))))
+    if not found:
+        return None
+    least = min(found, key=lambda each: each[0] / each[1])
+    return Sampled(*least, draws=len(found), evenly_in_all=sum(evenly for _, _, evenly in found))

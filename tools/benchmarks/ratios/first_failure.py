@@ -1,19 +1,20 @@
 """First failure: seconds from the start of ``attnspec validate FILE`` to its line in a pipe, for drawn mistakes.
 
-``python tools/benchmarks/ratios/first_failure.py [COUNT]`` prints each mistake with its seconds; the exit status is 1
-where fewer than 38 of 40 are reported within two seconds.
+``python -m ratios.first_failure [COUNT]``, in ``tools/benchmarks``, prints each mistake with its seconds; it
+ends with 1 where fewer than 38 of 40 are reported in two seconds. Of the first few, ``make bench`` keeps the median.
 """
 
 from __future__ import annotations
 
+import os
 import random
-import subprocess
 import sys
-import time
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from attnspec_mistakes import CATALOGUE
+from ratios.measuring import BenchError, cost
 
 _DRAWN, _SEED = 40, 28
 _WITHIN, _SHARE = 2.0, 0.95
@@ -28,31 +29,35 @@ if mistake.layout is not None:
 """
 
 
-def first_failures(count: int = _DRAWN) -> dict[str, float]:
-    """Return each drawn mistake with the seconds to its first failure or earlier verdict; infinity for neither."""
-    drawn = random.Random(_SEED).sample([mistake.id for mistake in CATALOGUE], count)
-    with TemporaryDirectory() as folder:
-        return {mistake: _seconds(mistake, Path(folder) / "wrong.py") for mistake in drawn}
+@cache
+def drawn_mistakes(count: int = _DRAWN) -> list[str]:
+    """Return the ids of so many mistakes, the same ones each time."""
+    return random.Random(_SEED).sample([mistake.id for mistake in CATALOGUE], count)
 
 
-def _seconds(mistake: str, path: Path) -> float:
+def write_mistake(mistake: str, folder: Path) -> Path:
+    """Write a file that a user would have validated into a folder, and return its path."""
+    path = folder / "wrong.py"
     path.write_text(_FILE.format(id=mistake), "utf-8")
-    command = (sys.executable, "-m", "attnspec", "validate", str(path), "--no-probes")
-    start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        # A short run says nothing early: its end is its verdict, with the failure in it.
-        said = any(line.startswith("first failure: ") for line in process.stderr)
-        taken = time.perf_counter() - start
-        failed = said or process.wait() == 1
-        process.kill()
-    return taken if failed else float("inf")
+    return path
+
+
+def seconds_to_first_failure(mistake: str) -> float:
+    """Return the seconds until a case that the mistake fails is on the console; infinity where none is."""
+    with TemporaryDirectory() as folder:
+        path = write_mistake(mistake, Path(folder))
+        try:
+            return cost(f"attnspec validate {path} --no-probes", "first failure", dict(os.environ))
+        except BenchError:
+            return float("inf")
 
 
 if __name__ == "__main__":
-    found = first_failures(int(sys.argv[1]) if len(sys.argv) > 1 else _DRAWN)
-    for mistake, taken in found.items():
+    drawn = drawn_mistakes(*map(int, sys.argv[1:2]))
+    within = 0
+    for mistake in drawn:
+        taken = seconds_to_first_failure(mistake)
+        within += taken <= _WITHIN
         sys.stdout.write(f"{taken:5.2f} s  {mistake}\n")
-    within = sum(taken <= _WITHIN for taken in found.values())
-    sys.stdout.write(f"{within} of {len(found)} within {_WITHIN:g} s\n")
-    sys.exit(within < _SHARE * len(found))
+    sys.stdout.write(f"{within} of {len(drawn)} within {_WITHIN:g} s\n")
+    sys.exit(within < _SHARE * len(drawn))

@@ -20,8 +20,11 @@ HERE = Path(__file__).resolve().parent
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Threads that wait for each other spend processor time, more of it where others are busy."""
 
-FAILING_CASE = re.compile(rb"\w+(/\w+)+ \(float64\)")
+FAILING_CASE = re.compile(rb"\w+(/\w+)+ \(\w+\)")
 """A failing case as any line names it: the first thing on the console from which a user can go on."""
+
+_LAST_WORDS = 2_000
+"""Bytes of a failed command's output that say why."""
 
 _PROGRAMS = {
     "attnspec": [sys.executable, "-m", "attnspec"],
@@ -107,56 +110,67 @@ def measure(ratio: Ratio, runs: int, slowdown: float = 0.0) -> Figure:
     pairs: list[tuple[float, float]] = []
     for run in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            pairs.append(_pair(ratio, Path(folder), slowdown, yardstick_first=run % 2 == 0))
+            measured = replace(ratio, measured=_with_own_files(ratio.measured, run, runs, Path(folder)))
+            pairs.append(_pair(measured, Path(folder), slowdown, yardstick_first=run % 2 == 0))
     return Figure(ratio, tuple(pairs))
+
+
+def _with_own_files(command: str, run: int, runs: int, folder: Path) -> str:
+    """Write the files that the command of a run names, and return it with their paths."""
+    if "{mistake}" in command:
+        from ratios.first_failure import drawn_mistakes, write_mistake
+
+        command = command.replace("{mistake}", str(write_mistake(drawn_mistakes(runs)[run], folder)))
+    # A judged function writes beside itself how long its calls take.
+    return command.replace("{judged}", str(shutil.copy(HERE / "plain.py", folder)))
 
 
 def _pair(ratio: Ratio, folder: Path, slowdown: float, *, yardstick_first: bool) -> tuple[float, float]:
     environment = os.environ | ONE_THREAD
-    # A judged function writes beside itself how long its calls take.
-    judged = Path(shutil.copy(HERE / "plain.py", folder))
-    ratio = replace(ratio, measured=ratio.measured.replace("{judged}", str(judged)))
     if ratio.of == "harness":
-        whole = _cost(ratio.measured, ratio.of, environment, slowdown)
-        calls = sum(map(float, judged.with_suffix(".seconds").read_text("utf-8").split()))
+        whole = cost(ratio.measured, ratio.of, environment, slowdown)
+        calls = sum(map(float, (folder / "plain.seconds").read_text("utf-8").split()))
         return whole - calls, calls
     if ratio.of == "second run":
         environment |= {"XDG_CACHE_HOME": str(folder), "JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
-        first = _cost(ratio.measured, ratio.of, environment)
-        return _cost(ratio.measured, ratio.of, environment, slowdown), first
+        first = cost(ratio.measured, ratio.of, environment)
+        return cost(ratio.measured, ratio.of, environment, slowdown), first
     if yardstick_first:
-        yardstick = _cost(ratio.yardstick, ratio.of, environment)
-        return _cost(ratio.measured, ratio.of, environment, slowdown), yardstick
-    cost = _cost(ratio.measured, ratio.of, environment, slowdown)
-    return cost, _cost(ratio.yardstick, ratio.of, environment)
+        yardstick = cost(ratio.yardstick, ratio.of, environment)
+        return cost(ratio.measured, ratio.of, environment, slowdown), yardstick
+    measured = cost(ratio.measured, ratio.of, environment, slowdown)
+    return measured, cost(ratio.yardstick, ratio.of, environment)
 
 
-def _cost(command: str, of: str, environment: dict[str, str], slowdown: float = 0.0) -> float:
-    """Run a command, and return its cost: seconds, or megabytes."""
+def cost(command: str, of: str, environment: dict[str, str], slowdown: float = 0.0) -> float:
+    """Run a command, to its first failing case where that is measured, and return its cost: seconds, or megabytes."""
     program, *words = shlex.split(command.replace("{here}", str(HERE)))
+    # The yardstick of a first failure names none: it runs to its end.
+    to_first_failure = of == "first failure" and program == "attnspec"
     start = time.perf_counter()
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            [*_PROGRAMS[program], *words], stdout=subprocess.PIPE, stderr=errors, env=environment
-        )
-        assert process.stdout is not None
-        seconds = None
-        with process.stdout as lines:
-            for line in lines:
-                if seconds is None and FAILING_CASE.search(line):
-                    seconds = time.perf_counter() - start
-        # What its own processes took is in it once it has waited for them.
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in (0, 1):
-            errors.seek(0)
-            raise BenchError(f"{command} ended with {process.returncode}: {errors.read().decode(errors='replace')}")
+    process = subprocess.Popen(
+        [*_PROGRAMS[program], *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+    )
+    assert process.stdout is not None
+    said, found = b"", False
+    with process.stdout as lines:
+        for line in lines:
+            said, found = (said + line)[-_LAST_WORDS:], to_first_failure and FAILING_CASE.search(line) is not None
+            if found:
+                break
+    taken = time.perf_counter() - start
+    if found:
+        process.kill()
+    # What its own processes took is in it once it has waited for them.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if to_first_failure and not found:
+        raise BenchError(f"{command} names no failing case.")
+    if process.returncode not in (0, 1) and not found:
+        raise BenchError(f"{command} ended with {process.returncode}: {said.decode(errors='replace')}")
     if of == "memory":
         return usage.ru_maxrss * 1024 / _MEGABYTE
-    if of != "first failure" or program != "attnspec":
-        seconds = time.perf_counter() - start if of == "first failure" else usage.ru_utime + usage.ru_stime
-    if seconds is None:
-        raise BenchError(f"{command} names no failing case.")
+    seconds = taken if of == "first failure" else usage.ru_utime + usage.ru_stime
     return seconds + (_burn(slowdown * seconds) if slowdown else 0.0)
 
 

@@ -1,10 +1,12 @@
 """Naming mistakes that an engine makes which shares no code with the catalogue."""
 
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+import attnspec
 from attnspec_mistakes import CATALOGUE
 
 CLAUSES = {mistake.id: mistake.clause for mistake in CATALOGUE}
@@ -204,3 +206,9 @@ def test_memory_that_is_misread_is_named():
     (entry,) = report.diagnosis
     assert (entry.mistake, entry.clause) == ("softmax.strides_ignored", "softmax.memory_layout")
     assert entry.explains == entry.of == len(report.wrong) > 0
+
+
+def test_what_is_graded_by_its_properties_has_a_diagnosis_without_a_mistake():
+    constant = SimpleNamespace(glorot_normal=lambda fan_in, fan_out, seed: np.full((fan_in, fan_out), 0.5))
+    report = attnspec.validate(constant)
+    assert {entry.mistake for entry in report.diagnosis} == {"unknown"}

@@ -174,6 +174,15 @@ def test_the_command_line_ends_with_2(recipes, folder, capsys) -> None:
     assert capsys.readouterr().err == f"attnspec: {COUNTERPART}: context_vector has no argument 'scal'.\n"
 
 
+def test_the_command_without_flint_names_what_installs_it(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "flint", None)
+    assert main(["regenerate", "--golden", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "python-flint" in said
+    assert 'pip install --editable ".[regenerate]"' in said
+    assert said.count("\n") == 1
+
+
 def test_a_missing_flint_is_reported_once(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "flint", None)
     with pytest.raises(MissingDependencyError) as caught:

@@ -41,12 +41,12 @@ def crashing():
     return planned_and_run("crashing", 40)
 
 
-def planned_and_run(target, cases, executor="local:1"):
+def planned_and_run(target, cases, executor="local:1", operation="scaled_dot_product_attention"):
     workers = open_executor(executor)
     outcomes = {}
     try:
         plans = planned_apart if target == "crashing" else planned
-        sought = Sought("7", ("scaled_dot_product_attention",), {"elements": 1_000, "longest": 100})
+        sought = Sought("7", (operation,), {"elements": 1_000, "longest": 100})
         work = workers.submit(plans, task(target), sought)
         workers.done([work])
         plan = Plan("7", workers.result(work), cases)

@@ -26,10 +26,18 @@ def test_the_clause_and_the_law_are_reported_of_draws_of_a_missing_scale(planned
     assert "expected" in problem.small.message
 
 
+def test_a_layer_that_declines_nearly_everything_is_drawn_what_it_takes(planned_campaign):
+    tally, (evidence,) = found(*planned_campaign("particular", 150, operation="multi_head_attention"))
+    assert tally.declined <= 0.05 * tally.draws
+    assert len(tally.wrong) > 5
+    reported = [" ".join(problem.lines) for problem in explained(task("particular"), evidence)]
+    assert any("The mask was ignored." in lines for lines in reported)
+
+
 def test_what_failing_draws_have_in_common_holds_of_the_small_one_too(planned_campaign):
     """A factor that is wrong from five features on: no sentence speaks of more than the small draw has."""
-    _, (evidence,) = found(*planned_campaign("wide", 150))
-    for problem in explained(task("wide"), evidence):
+    _, (evidence,) = found(*planned_campaign("particular", 150))
+    for problem in explained(task("particular"), evidence):
         small = drawn_of(recipe_from_text(problem.small.recipe))
         reported = " ".join(problem.lines)
         for wide in (8, 16, 32, 64, 128):

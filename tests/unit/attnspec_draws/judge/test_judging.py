@@ -10,6 +10,7 @@ import attnspec
 from attnspec.base.errors import UsageError
 from attnspec.targets.target import Target
 from attnspec_draws.judge import Conditions, judged, shapes_from
+from attnspec_draws.judge.questions import questions
 
 EXPLOITS = Path(__file__).parent / "exploits"
 SCHEMA = json.loads((Path(__file__).parents[4] / "spec/schemas/judgement.schema.json").read_text(encoding="utf-8"))
@@ -220,6 +221,12 @@ def test_of_a_large_draw_it_is_said_how_much_is_compared():
     assert (certificate.draws, certificate.left_out) == (1, ())
     assert len(certificate.distinguished) > 10
     assert 1 - (1 - found.sampled.found_share) ** found.sampled.evenly == pytest.approx(0.95)
+    assert found.sampled.draws >= 8
+    assert found.sampled.evenly_in_all == found.sampled.draws * found.sampled.evenly
+    assert found.sampled.found_share_in_all < found.sampled.found_share / 4
+    said = found.sampled.sentence()
+    assert f"wrong in every draw would be found if {found.sampled.found_share_in_all:.2%} of all were" in said
+    assert f"wrong in one draw alone, if {found.sampled.found_share:.1%} were" in said
     jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
 
 
@@ -235,3 +242,123 @@ def test_what_acts_inside_python_is_refused_for_a_program():
     candidate = Target(command="node attention.mjs")
     with pytest.raises(UsageError, match="--forbid and --memory act inside Python"):
         judged([candidate], shapes_from(SHAPES, said_by="it"), Conditions(megabytes=100), {})
+
+
+BACKWARD = """
+import numpy as np
+
+def scaled_dot_product_attention_backward(grad_output, query, key, value, is_causal=False):
+    scale = query.dtype.type(1 / np.sqrt(query.shape[-1]))
+    scores = query @ key.swapaxes(-1, -2) * scale
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, query.dtype.type(-np.inf))
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    of_weights = grad_output @ value.swapaxes(-1, -2)
+    delta = (of_weights * weights).sum(axis=-1, keepdims=True)
+    of_scores = weights * (of_weights - delta) * scale
+    return of_scores @ key, of_scores.swapaxes(-1, -2) @ query, weights.swapaxes(-1, -2) @ grad_output
+"""
+OF_BACKWARD = {
+    "operation": "scaled_dot_product_attention_backward",
+    "dtypes": ["float32"],
+    "shapes": [{name: [1, 2, 16, 8] for name in ("grad_output", "query", "key", "value")} | {"is_causal": True}],
+}
+WRONG_BACKWARDS = {
+    "no delta": ("(of_weights - delta)", "of_weights"),
+    "no scale": ("(of_weights - delta) * scale", "(of_weights - delta)"),
+    "one ahead": ("np.tri(*scores.shape[-2:], dtype", "np.tri(*scores.shape[-2:], 1, dtype"),
+    "exchanged": (
+        "return of_scores @ key, of_scores.swapaxes(-1, -2) @ query",
+        "return of_scores.swapaxes(-1, -2) @ query, of_scores @ key",
+    ),
+    "a scale that is 1e-4 off": ("1 / np.sqrt", "1.0001 / np.sqrt"),
+}
+
+
+def backward(folder, old="", new=""):
+    path = folder / "backward.py"
+    assert old in BACKWARD
+    path.write_text(BACKWARD.replace(old, new))
+    return attnspec.judge(str(path), OF_BACKWARD, draws=12)
+
+
+def test_a_right_backward_pass_is_right(tmp_path):
+    found = backward(tmp_path)
+    assert (found.verdict, found.at.wrong, found.beside.wrong) == ("right", 0, 0)
+    (certificate,) = found.certificates
+    assert len(certificate.distinguished) > 8
+
+
+@pytest.mark.parametrize("wrong", WRONG_BACKWARDS)
+def test_a_wrong_backward_pass_is_wrong(tmp_path, wrong):
+    assert backward(tmp_path, *WRONG_BACKWARDS[wrong]).verdict == "wrong"
+
+
+def of_merging(*shape):
+    outputs, logarithms = ("output_a", "output_b"), ("logsumexp_a", "logsumexp_b")
+    entry = {name: [*shape] for name in outputs} | {name: [*shape[:-1]] for name in logarithms}
+    return {"operation": "merge_states", "dtypes": ["float32"], "shapes": [entry]}
+
+
+def of_attention(*shape, **others):
+    return {**SHAPES, "shapes": [{name: [*shape] for name in ENTRY} | others]}
+
+
+def of_backward(*shape):
+    return {**OF_BACKWARD, "shapes": [{name: [*shape] for name in ("grad_output", *ENTRY)}]}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "size"),
+    [
+        (of_merging(1, 2, 16, 4), (60_000, 0)),
+        (of_merging(4, 4, 64, 64), (2**22, 0)),
+        (of_attention(2, 4, 128, 64), (60_000, 32)),
+        (of_attention(2, 4, 128, 64, mask=[2, 4, 128, 128]), (2**19, 0)),
+        (of_backward(2, 4, 128, 64), (2**19, 0)),
+    ],
+)
+def test_what_is_too_large_for_usual_draws_is_sampled_or_graded_whole(shapes, size):
+    (shape,) = shapes_from(shapes, said_by="it")
+    assert shape.size == size
+    every = list(questions(shape, "float32", "word", 64))
+    assert len(every) == 12 if shape.size.is_large else len(every) > 64
+    # A seed shows other numbers at each draw, and caches by a sum of the inputs need the same numbers once more.
+    assert every[0].variants == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "most"), [(of_merging(8, 32, 1024, 64), "4,194,304"), (of_backward(2, 8, 512, 64), "524,288")]
+)
+def test_what_cannot_be_graded_is_said_with_its_limit(shapes, most):
+    with pytest.raises(UsageError, match=f"is graded whole, .* of at most {most}: take fewer batch entries"):
+        shapes_from(shapes, said_by="it")
+
+
+def test_what_roundings_of_a_dtype_hide_is_said():
+    found = attnspec.judge(str(EXPLOITS / "honest.py"), {**SHAPES, "dtypes": ["float32", "bfloat16"]}, draws=2)
+    single, half = found.certificates
+    assert not single.within_rounding
+    assert "scale_off_by_a_percent" in half.within_rounding
+    assert f"could pass: {'; '.join(half.within_rounding.values())}." in half.sentence()
+    assert half.as_json()["within_rounding"] == [*half.within_rounding]
+    jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+
+
+WRONG_LOGARITHMS = """
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value):
+    output = honest(query, key, value)
+    return {"output": output, "logsumexp": output[..., 0] * 0 + 2}
+"""
+
+
+def test_a_wrong_second_output_is_not_said_to_be_a_right_first_one(tmp_path):
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text())
+    (tmp_path / "candidate.py").write_text(WRONG_LOGARITHMS)
+    found = attnspec.judge(str(tmp_path / "candidate.py"), SHAPES, draws=4)
+    assert found.verdict == "wrong"
+    assert "logsumexp" in found.reason
+    assert not any("mask" in sentence for sentence in (found.reason, *found.diagnosis))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import rounded_to
 from attnspec_draws.attention.operations.forward import TOKENS, Attending, draw_attending, finished
 from attnspec_draws.attention.parts.clauses import clauses_of_backward
@@ -18,15 +17,18 @@ from attnspec_draws.attention.parts.spoiling import (
 )
 from attnspec_draws.attention.parts.tokens import CROSS
 from attnspec_draws.generators.drawn import Drawn
-from attnspec_draws.generators.limits import FEWEST, Limits
+from attnspec_draws.generators.limits import FEWEST, Limits, TooLargeError
 from attnspec_draws.generators.memory import share_memory
 from attnspec_draws.generators.words import Words, coarse, full_width
 
 _SHARE = 4
 """A quarter of the elements, for a tolerance that takes several times as long: still twice a forward draw."""
 
-_MOST = 2**22
-"""Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory."""
+_MOST = 2**23
+"""Elements that its largest tensor may have, whatever is stated: the tolerance of more would not fit into memory.
+
+The judge takes shapes of half as many, and has some room beside them.
+"""
 
 _GRADIENTS = {"coarse": 5, "full_width": 3, "ones": 1, "some_rows": 1}
 """Classes of gradients of the output, with weights."""
@@ -40,13 +42,14 @@ _WITH_GRAD_LOGSUMEXP, _STORED = 15, 50
 
 
 def draw_backward(words: Words, limits: Limits) -> Drawn:
-    """Draw a case of the backward pass; `UsageError` where stated lengths make it too large."""
+    """Draw a case of the backward pass; `TooLargeError` where stated lengths make it that."""
     elements = max(limits.elements // _SHARE, FEWEST)
     extents = draw_extents(words.of("extents"), limits, with_past=False, elements=elements)
     if extents.largest > _MOST:
-        raise UsageError(
+        raise TooLargeError(
             f"A backward pass is drawn whole, and this one has {extents.largest} elements, of at most {_MOST}: "
-            "take fewer batch entries or heads."
+            "take fewer batch entries or heads.",
+            extents.largest,
         )
     drawn = draw_attending(words, extents, limits)
     inputs = {"grad_output": _gradient(words, drawn.extents, limits), **drawn.inputs}

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.base.errors import UsageError
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.attention.steps.attendance import Attendance, attendance
 from attnspec_draws.attention.parts.clauses import BOTTOM_RIGHT, TOP_LEFT, clauses_of_forward
@@ -39,7 +38,7 @@ from attnspec_draws.attention.parts.tokens import (
     share_tokens,
 )
 from attnspec_draws.generators.drawn import Drawn, those
-from attnspec_draws.generators.limits import Limits
+from attnspec_draws.generators.limits import Limits, TooLargeError
 from attnspec_draws.generators.memory import laid_out, share_memory
 from attnspec_draws.generators.special_numbers import make_alike
 from attnspec_draws.generators.words import Words, coarse
@@ -168,9 +167,10 @@ def finished(
 def _draw_large(words: Words, extents: Extents, limits: Limits) -> Drawn:
     """Draw a case whose rows are sampled: without a mask, which would be as large as the scores, and without a past."""
     if not _LARGE_LACKS.isdisjoint(limits.given):
-        raise UsageError(
+        raise TooLargeError(
             f"A case of {extents.largest:,} elements is drawn without {', '.join(sorted(_LARGE_LACKS))}: "
-            "take fewer batch entries, heads or tokens."
+            "take fewer batch entries, heads or tokens.",
+            extents.largest,
         )
     extents = replace(extents, past=0)
     attributes = {**_attributes(words, extents, limits), **limits.stated}

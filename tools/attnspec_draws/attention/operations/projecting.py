@@ -13,7 +13,7 @@ from attnspec_draws.attention.operations.forward import TOKENS, unchanged_argume
 from attnspec_draws.attention.parts.exclusions import draw_mask, excluding_nothing, forms_of_mask
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.attention.parts.spoiling import ATTENDED, EXCLUDED, spoil_mask
-from attnspec_draws.attention.parts.tokens import share_tokens
+from attnspec_draws.attention.parts.tokens import CROSS, share_tokens
 from attnspec_draws.generators.drawn import Drawn, those
 from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
 from attnspec_draws.generators.memory import MEMORY_ORDER, ONE_ARRAY, ONE_PART, laid_out, share_memory
@@ -95,7 +95,7 @@ def draw_several_heads(words: Words, limits: Limits) -> Drawn:
     if alike and stated:
         limits = replace(limits, extents={**dict.fromkeys(_TOKENS, stated[0]), **limits.extents})
     extents = as_stated(lengths, limits, _elements_of_several)
-    if alike and not stated:
+    if (alike and not stated) or not limits.allow(CROSS):
         extents |= dict.fromkeys(_TOKENS, min(extents["queries"], extents["keys"]))
     if words.of("no keys").percent(_NO_KEYS) and not alike and "keys" not in limits.extents:
         extents |= {"keys": 0} if limits.allow("empty_keys") else {}

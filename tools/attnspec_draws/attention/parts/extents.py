@@ -119,10 +119,18 @@ def draw_extents(stream: Stream, limits: Limits, *, with_past: bool, elements: i
     lengths |= stated
     _leave_out(limits, lengths)
     extents = _within(Extents(**{**lengths, **stated}), limits, elements)
+    if not limits.allow("cross_attention"):
+        extents = _of_one_sequence(extents)
     # Of what is larger, rows are sampled where that is requested.
     if not limits.rows:
         limits.check_size(extents.largest)
     return extents
+
+
+def _of_one_sequence(extents: Extents) -> Extents:
+    """Return lengths for one array of tokens, also where others are stated: the lesser of two."""
+    tokens, width = min(extents.queries, extents.keys), min(extents.width, extents.value_width)
+    return replace(extents, group=1, past=0, queries=tokens, keys=tokens, width=width, value_width=width)
 
 
 def _lengthen(stream: Stream, limits: Limits, lengths: dict[str, int]) -> None:
@@ -242,8 +250,7 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
         raise ValueError("query, key and value do not belong together: their batch entries, heads or tokens differ")
     if not shared or heads % shared:
         raise ValueError(f"{heads} query heads are no multiple of {shared} key heads")
-    past = shapes["past_key"][2] if len(shapes.get("past_key", ())) == _RANK else 0
-    return {
+    extents = {
         "batch": batch,
         "shared": shared,
         "group": heads // shared,
@@ -251,8 +258,10 @@ def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping
         "keys": keys,
         "width": width,
         "value_width": value_width,
-        "past": past,
     }
+    if operation != "scaled_dot_product_attention":
+        return extents
+    return extents | {"past": shapes["past_key"][2] if len(shapes.get("past_key", ())) == _RANK else 0}
 
 
 def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:

@@ -15,15 +15,16 @@ from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import Drawn
 from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.trivial_answers import Part
-from attnspec_draws.generators.words import Stream, Words, weights
+from attnspec_draws.generators.words import BITS, COARSE_UNIT, Stream, Words, full_width, weights
 
-_BITS = {"float64": 16, "float32": 16, "float16": 10, "bfloat16": 7}
-"""Fields of numbers as fine as a sum of four fields can be: 16 bits make 17 digits, the others those of their dtype."""
-
-_COARSE = 5
-"""As for small draws: numbers of 6 digits and a sign, which every dtype holds."""
+_FULL_WIDTH = "full_width"
+_DTYPES = {53: "float64", 24: "float32", 11: "float16", 8: "bfloat16"}
+"""Significant bits of a number to the dtype that has as many."""
 
 _SHARPNESS = {1: 1, 2: 3, 4: 4, 8: 2}
+_GENTLE = {"float64": 0.25, "float32": 0.25, "float16": 1.0, "bfloat16": 0.25}
+"""Of full width: the sharper scores are, the more a tolerance allows; float16 cannot hold a quarter of its least."""
+
 _FAR_APART = {128: 1, 256: 1}
 """Scores of some hundreds, no exponential of which is finite in float32."""
 
@@ -69,8 +70,13 @@ class _DrawnOnce(Generated):
 
 @lru_cache(maxsize=_KEPT)
 def _drawn_whole(made: Generated) -> NDArray[Any]:
-    """Draw a tensor (all tokens, features) in float32, which holds all of its numbers."""
-    return Generated.rows(made, 0, made.size // max(made.shape[-1], 1), "float32")
+    """Draw a tensor (all tokens, features) in the smallest of float32 and float64 that holds all of its numbers."""
+    tokens, features = made.size // max(made.shape[-1], 1), made.shape[-1]
+    if made.generator != _FULL_WIDTH:
+        return Generated.rows(made, 0, tokens, "float32")
+    dtype = _DTYPES[made.bits]
+    numbers = full_width(Stream(made.seed), (tokens, features), dtype) * made.unit
+    return numbers.astype(np.promote_types(numpy_dtype(dtype), np.float32), copy=False)
 
 
 class _Large(NamedTuple):
@@ -138,15 +144,15 @@ def _generated(words: Words, extents: Extents, limits: Limits) -> tuple[dict[str
     if chosen not in LARGE_CLASSES or not limits.allow(chosen):
         chosen = "plain"
     beside = f"~{words.variant}" if words.variant else ""
-    bits = _BITS[limits.dtype] if chosen == "full_width" else _COARSE
-    of_query = {"large": far_apart, "uniform": 0}.get(chosen, sharpness)
+    bits = next(bits for bits, dtype in _DTYPES.items() if dtype == limits.dtype)
+    made, digits, unit = (_FULL_WIDTH, bits, 1.0) if chosen == _FULL_WIDTH else (BELL, BITS, COARSE_UNIT)
+    of_query = {"large": far_apart, "uniform": 0, _FULL_WIDTH: _GENTLE[limits.dtype]}.get(chosen, sharpness)
     of_value = {"tiny": _TINY[limits.dtype], "wide": _WIDE}.get(chosen, 1.0)
     is_steep = chosen == "rising"
 
     def tensor(name: str, factor: float = 1.0, **replaced: Any) -> Generated:
-        return _DrawnOnce(
-            BELL, f"{words.seed}/{name}{beside}", extents.shapes[name], bits, factor * 2.0**-bits, **replaced
-        )
+        seed = f"{words.seed}/{name}{beside}"
+        return _DrawnOnce(made, seed, extents.shapes[name], digits, factor * unit, **replaced)
 
     generated = {
         "query": tensor("query", of_query, first=_STEEP if is_steep else None),
