@@ -11,9 +11,10 @@ Examples
 """
 
 from attnspec_mistakes import attention, rotary
+from attnspec_mistakes.attention.readings import READINGS
 from attnspec_mistakes.mistake import Mistake
 
-__all__ = ["CATALOGUE", "Mistake", "mistakes_of"]
+__all__ = ["CATALOGUE", "READINGS", "Mistake", "mistakes_of"]
 
 CATALOGUE: tuple[Mistake, ...] = (*attention.MISTAKES, *rotary.MISTAKES)
 """Every mistake, family by family."""

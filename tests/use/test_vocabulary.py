@@ -83,7 +83,7 @@ def test_explain_shows_a_convention_with_its_choices_and_its_decision(capsys):
     assert main(["explain", "input_checks"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("input_checks (convention): whether wrong ranks, batch sizes and lengths are refused")
-    assert "Choices: strict, which the spec takes as normative; lenient, which may be declared." in said
+    assert "Choices: strict, which the spec takes as normative; lenient, none, which may be declared." in said
     assert "--convention input_checks=lenient" in said
     assert "spec/decisions/0003-refusals.md" in said
 

@@ -1,7 +1,7 @@
 """Which gradients depend on a number that is not finite: these are NaN, and all others are clean.
 
-An infinity counts as a NaN here. What it does to a gradient depends on the order of computing, so that nothing is
-required of the elements that it goes into.
+An infinity counts as a NaN here, but where it is the gradient of an output: times a weight above 0, it is infinite in
+the gradients of the values. What it does elsewhere depends on the order of computing. Nothing is required of any of it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Reached:
         counted = attending.softmax.attended
         self._attended = counted[..., :keys]
         self._weights = _any(counted & (attending.softmax.logits.nonfinite != 0), -1)
-        self._grad_output = ~np.isfinite(grad_output)
-        of_outputs, of_values = _any(self._grad_output, -1), _any(values != 0, -1)
+        self._grad_output = grad_output
+        of_outputs, of_values = _any(~np.isfinite(grad_output), -1), _any(values != 0, -1)
         of_weights = self._attended & (of_outputs[..., np.newaxis] | of_values[..., np.newaxis, :])
         self._delta = self._weights | _any(of_weights, -1)
         rows = self._delta | ~np.isfinite(grad_logsumexp)
@@ -49,10 +49,15 @@ class Reached:
         self._sinks = _any(counted[..., keys:], -1) & rows
 
     def of_values(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put NaN into the gradients of values (B, Hkv, Sk, Ev)."""
-        given = self._grad_output | self._weights[..., np.newaxis]
-        reached = _any(self._attended[..., np.newaxis] & given[..., np.newaxis, :], 2)
-        return _spoiled(certified, _of_shared(reached, certified.shape[1]))
+        """Put NaN, or the infinity of the gradients of their outputs, into the gradients of values (B, Hkv, Sk, Ev)."""
+
+        def reached(given: NDArray[np.bool_]) -> NDArray[np.bool_]:
+            by_key = _any(self._attended[..., np.newaxis] & given[..., np.newaxis, :], 2)
+            return _of_shared(by_key, certified.shape[1])
+
+        above, below = reached(np.isposinf(self._grad_output)), reached(np.isneginf(self._grad_output))
+        spoiled = reached(np.isnan(self._grad_output) | self._weights[..., np.newaxis]) | (above & below)
+        return _spoiled(np.where(above, np.inf, np.where(below, -np.inf, certified)), spoiled)
 
     def delta(self, certified: NDArray[np.float64]) -> NDArray[np.float64]:
         """Put NaN into delta (B, Hq, Sq)."""

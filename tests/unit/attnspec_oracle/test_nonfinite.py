@@ -133,3 +133,19 @@ def test_projections_carry_a_nan_to_the_rows_of_its_token() -> None:
     assert np.isnan(outputs["query"][1]).all()
     assert np.isfinite(outputs["query"][[0, 2]]).all()
     assert np.isnan(outputs["output"]).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_infinite_gradient_of_an_output_is_infinite_in_those_of_the_values_it_weighs(sign: float) -> None:
+    gradient = changed(VALUE, (1, 0), sign * np.inf)
+    inputs = {"grad_output": gradient, "query": QUERY, "key": KEY, "value": VALUE}
+    got = evaluate("scaled_dot_product_attention_backward", inputs, {"is_causal": True})["grad_value"][0, 0]
+    assert np.array_equal(got[:2, 0], [sign * np.inf] * 2)
+    assert np.isfinite(got[2, 0])
+    assert np.isfinite(got[:, 1]).all()
+    both = evaluate(
+        "scaled_dot_product_attention_backward",
+        inputs | {"grad_output": changed(gradient, (2, 0), -sign * np.inf)},
+        {"is_causal": True},
+    )
+    assert np.isnan(both["grad_value"][0, 0, :2, 0]).all()

@@ -1,7 +1,7 @@
 """Operations: the names, axes and rules by which the harness calls them and judges the answers."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -53,7 +53,8 @@ class Output:
     A `required` one is expected of every implementation. There is none without the input `where_given` (None: there is
     one always), which must hold numbers: truth values have no gradient. Elements of an `exact` one are equal or wrong,
     as truth values and integers are; floats have a tolerance. An `intermediate` one is a step before the results, in
-    which its mistakes show, too: the positions of wrong elements are reported of results alone.
+    which its mistakes show, too: the positions of wrong elements are reported of results alone. A required one with a
+    `capability` is not expected of an implementation that is declared to be without that.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Output:
     dtype: DtypeRule = "of the run or wider"
     exact: bool = False
     intermediate: bool = False
+    capability: str | None = None
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,14 @@ class Operation:
     def required(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
         """Return the names of the outputs that are expected for these inputs."""
         return tuple(name for name in self.existing_outputs(given) if self.outputs_by_name[name].required)
+
+    def always_required(self, given: Mapping[str, Typed]) -> tuple[str, ...]:
+        """Return the names of the outputs that are expected for these inputs whatever is declared."""
+        return tuple(name for name in self.required(given) if self.outputs_by_name[name].capability is None)
+
+    def lacking(self, without: Container[str | None]) -> "Operation":
+        """Return the operation as it is expected of an implementation without some capabilities."""
+        if not any(output.required and output.capability in without for output in self.gives):
+            return self
+        gives = tuple(replace(each, required=each.required and each.capability not in without) for each in self.gives)
+        return replace(self, gives=gives)

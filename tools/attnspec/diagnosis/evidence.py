@@ -39,6 +39,9 @@ _ROUNDINGS_IN_HALF_PRECISION = 2
 _TOLERANCES = 16
 _TOLERANCES_IN_HALF_PRECISION = 2
 
+_NEARLY = 2.0**-18
+"""Distance beside the largest number of a row that a score loses to -1e9 beside it, in float64 some 30 times over."""
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -210,6 +213,29 @@ class Evidence:
         # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
         return Agreement(False, False, np.inf, decided=bool(wrong or broken or is_finite(self.result)), acts=acts)
+
+    def agrees_where_something_is_left(self, mistake: Mistake) -> bool:
+        """Return whether wrong elements are nearly those of a mistake, but where it leaves nothing.
+
+        Conventions decide these; and numbers that are added instead of minus infinity take digits with them.
+        """
+        computed = self.computed(mistake)
+        if computed is None:
+            return False
+        apart = self.result.run.family.empty(self.result.run.operation.name, computed)
+        found = [(name, self._wrong[name]) for name in self.required]
+        return all(
+            wrong is not None
+            and name in computed
+            and not (wrong & ~apart.get(name, np.False_) & ~self._is_nearly(name, computed[name])).any()
+            for name, wrong in found
+        )
+
+    def _is_nearly(self, name: str, computed: NDArray[Any]) -> NDArray[np.bool_]:
+        given = self.given[name]
+        with np.errstate(all="ignore"):
+            nearly = np.abs(given - computed) <= _NEARLY * np.abs(given).max(axis=-1, keepdims=True, initial=0.0)
+        return nearly | (self._distances(name, computed) <= 1)
 
     def computed(self, mistake: Mistake) -> Mapping[str, NDArray[Any]] | None:
         """Return a mistake's outputs under the declared conventions, in float64; None if not computable."""

@@ -16,7 +16,7 @@ from attnspec.contract import CONVENTIONS, OPERATIONS, READ_OTHERWISE
 from attnspec.diagnosis.evidence import Evidence
 from attnspec.grading import RIGHT, Values, left_open
 from attnspec.runner import Result
-from attnspec_mistakes import Mistake, mistakes_of
+from attnspec_mistakes import READINGS, Mistake, mistakes_of
 
 
 def is_explained(result: Result, now: Result) -> bool:
@@ -56,22 +56,21 @@ def _of_a_form(numbers: NDArray[Any], forms: frozenset[str]) -> NDArray[np.bool_
 
 def comes_of_lack(result: Result, needed: Iterable[str]) -> bool:
     """Return whether a failure is what comes where one of the capabilities that its case needs lacks."""
-    if result.status == "error":
+    if result.status in ("error", "malformed"):
         return True
     if result.verdict.check != "values" or result.got is None:
         return False
     evidence = Evidence(result)
-    agreements = (
-        evidence.agreement(mistake, whole=False)
-        for word in needed
-        for mistake in _reading_otherwise(result.case.operation, word)
-    )
+    readings = [mistake for word in needed for mistake in _reading_otherwise(result.case.operation, word)]
+    agreements = (evidence.agreement(mistake, whole=False) for mistake in readings)
     # NaN on one side takes other ways through two programs: it speaks neither for nor against.
-    return any(agreement.matches or not agreement.decided for agreement in agreements)
+    return any(agreement.matches or not agreement.decided for agreement in agreements) or any(
+        map(evidence.agrees_where_something_is_left, readings)
+    )
 
 
 @cache
 def _reading_otherwise(operation: str, capability: str) -> tuple[Mistake, ...]:
     """Return the mistakes of an operation that are made where a capability is merely absent."""
     ids = {f"{OPERATIONS[operation].short_name}.{name}" for name in READ_OTHERWISE.get(capability, ())}
-    return tuple(mistake for mistake in mistakes_of(operation) if mistake.id in ids)
+    return tuple(mistake for mistake in (*mistakes_of(operation), *READINGS) if mistake.id in ids)

@@ -5,23 +5,21 @@ the author knows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attnspec.contract import CAPABILITIES, CONVENTIONS
+from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.declarations import Choices, conventions_settling, resolve_conventions
-from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.contract.implementation import Outputs, Raised
-from attnspec.diagnosis.attribute_values import at_default, is_value_of, may_be_meant, with_other_values
+from attnspec.contract.declarations import conventions_settling, resolve_conventions
+from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant
 from attnspec.diagnosis.choosing import finite_results, spread_results
+from attnspec.diagnosis.grading_anew import concerned_by, graded_anew, graded_without
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.families.lookup import needed_capabilities
-from attnspec.grading import OUTPUTS_UNCHANGED, Values, grade
+from attnspec.grading import Values
 from attnspec.runner import Result
-from attnspec.runner.planning import prepare
 
 _NEARLY_ALL = 0.8
 """Share of failures that a convention must account for to be reported: something else may be wrong beside it."""
@@ -30,16 +28,19 @@ _GRADED_FIRST = 3
 _MOST_OF_A_DTYPE = 400
 """Failures of a dtype that are graded anew; more would take longer than the run."""
 
-_BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
-"""Checks that fail whatever the values are."""
-
 _GRADED_ANEW = (Settles.RESULTS, Settles.INNER_PRECISION, Settles.REFUSALS, Settles.ATTRIBUTE)
 
 _OFTEN = 0.25
 """Share of the cases needing a capability that must fail before it counts as lacking."""
 
+_SOMETIMES = 0.05
+"""The same share where most of them raised: broadcasting carries many others through, such as one key head."""
+
 _CLEARLY_LESS = 0.5
 """Failure rate of other cases, at most, as a share of the rate among those that need a capability."""
+
+_OTHERWISE = 0.1
+"""Share of failures needing a capability that may have come otherwise than of its absence: two things at once."""
 
 _SPARED = 5
 """Cases without need of a capability that must pass: where all cases need it, nothing points at it."""
@@ -48,9 +49,12 @@ _WORTH_SAYING = 0.5
 """Share of all failures for which declarations must account: else something else is wrong, and comes first."""
 
 _MOST_GRADED = 120
-"""Failures graded anew for one choice of a convention; more would take longer than the run."""
+"""Failures graded anew for one choice of a convention; more take longer than the run. Once it is taken, all are."""
 
 _TRIED_FIRST = 4
+
+_OF_OUTPUTS = frozenset(output.capability for operation in OPERATIONS.values() for output in operation.gives)
+"""Capabilities to return an output: its absence shows in every result."""
 
 _TRIED = (*_GRADED_ANEW, Settles.LIFETIME)
 _OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME, Settles.ATTRIBUTE)
@@ -159,24 +163,6 @@ def _turned(
     return GradedAnew(said, passes, still)
 
 
-def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
-    """Return a result graded under `conventions`, over the declared ones; unchanged where no answer was kept."""
-    if result.verdict.check in _BESIDE_VALUES:
-        return result
-    if result.got is not None:
-        answer = Outputs(result.got)
-    elif result.status == "error":
-        answer = Raised(result.verdict.message)
-    else:
-        return result
-    case = with_other_values(result, conventions)
-    if case is None:
-        return result
-    prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
-    run = prepared._replace(layout=result.run.layout, at_default=at_default(result))
-    return result._replace(run=run, verdict=grade(run, answer))
-
-
 @dataclass(frozen=True)
 class Declarations:
     """Capabilities lacking (`without`) and conventions, some for one dtype or capability, that could be declared.
@@ -242,7 +228,7 @@ class _Search:
         self._capabilities = [
             _Offer(word, None, covers, sum(map(self._needing(word), self.right)))
             for word in CAPABILITIES
-            if (covers := frozenset(id(result) for result in self.wrong if self._needing(word)(result)))
+            if (covers := frozenset(id(result) for result in self.wrong if self._is_covered(word, result)))
         ]
         self._of_lack: dict[int, bool] = {}
 
@@ -252,7 +238,7 @@ class _Search:
         covered = frozenset[int]().union(*standing)
         # Of the precision inside, nobody says which cases it concerns.
         of_some = [name for name, convention in CONVENTIONS.items() if convention.settles in _OF_SOME_CASES]
-        concerned = {id(result) for name in of_some for result in _concerned(name, self.wrong)}
+        concerned = {id(result) for name in of_some for result in concerned_by(name, self.wrong)}
         left = [result for result in self.wrong if id(result) not in covered | concerned]
         return len(self.wrong) - (0 if self._convention_offers(left[:_TRIED_FIRST]) else len(left))
 
@@ -275,28 +261,60 @@ class _Search:
         ]
         if not standing:
             return False
-        best = max(standing, key=lambda entry: entry[0])[1]
+        best = self._with_all_failures(max(standing, key=lambda entry: entry[0])[1])
         self.taken.append(best)
         self._offers = None
         self.wrong = [result for result in self.wrong if id(result) not in best.covers]
         return True
 
+    def _with_all_failures(self, offer: _Offer) -> _Offer:
+        """Return a convention's offer with the failures that were not graded anew to find it."""
+        name, *where = offer.word.split("@")
+        if offer.choice is None or CONVENTIONS[name].settles is Settles.LIFETIME:
+            return offer
+        others = [result for result in concerned_by(name, self.wrong) if id(result) not in offer.covers]
+        if len(others) + len(offer.covers) <= _MOST_GRADED:
+            return offer
+        found = {
+            id(result)
+            for result in others
+            if all(word == result.dtype or self._needing(word)(result) for word in where)
+            and is_explained(result, graded_anew(result, {**self._declared(result), name: offer.choice}))
+        }
+        return replace(offer, covers=offer.covers | found)
+
     def _needing(self, word: str) -> Callable[[Result], bool]:
         return lambda result: word in self._needs[result.case.id]
 
+    def _is_covered(self, word: str, result: Result) -> bool:
+        """Return whether a failure would not be one without a capability: its case, or what it misses, needs that."""
+        return self._needing(word)(result) or not graded_without(result, word).is_wrong
+
     def _stands_out(self, offer: _Offer) -> bool:
         """Return whether cases needing a capability fail often, and clearly more often than the others left."""
+        if offer.word in _OF_OUTPUTS:
+            return True
         if len(self.right) - offer.gives_up < _SPARED:
             return False
-        failing = sum(id(result) in offer.covers for result in self.wrong)
-        others = len(self.wrong) - failing
+        covered = [result for result in self.wrong if id(result) in offer.covers]
+        failing, others = len(covered), len(self.wrong) - len(covered)
         among = failing / max(1, failing + offer.gives_up)
         elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
-        return among >= _OFTEN and elsewhere <= _CLEARLY_LESS * among
+        raised = sum(result.status == "error" for result in covered)
+        enough = _SOMETIMES if raised > failing / 2 else _OFTEN
+        return among >= enough and elsewhere <= _CLEARLY_LESS * among
 
     def _hides(self, offer: _Offer) -> bool:
-        """Return whether failures needing a capability are left whose results do not come of its absence."""
-        return any(id(result) in offer.covers and not self._comes_of_lack(result) for result in self.wrong)
+        """Return whether failures needing a capability are left whose results do not come of its absence.
+
+        Where many raise, broadcasting carries others through, to another shape.
+        """
+        covered = [result for result in self.wrong if id(result) in offer.covers]
+        left = [result for result in covered if not self._comes_of_lack(result)]
+        raised = sum(result.status == "error" for result in covered)
+        return len(left) > _OTHERWISE * len(covered) and (
+            raised < _OFTEN * len(covered) or any(result.verdict.check != "shape" for result in left)
+        )
 
     def _comes_of_lack(self, result: Result) -> bool:
         if id(result) not in self._of_lack:
@@ -350,7 +368,7 @@ class _Search:
 
     def _concerned(self, name: str, results: Sequence[Result]) -> list[Result]:
         """Return the results that a convention may turn: under another value of an attribute, any that has that."""
-        found = _concerned(name, results)
+        found = concerned_by(name, results)
         if CONVENTIONS[name].settles is not Settles.RESULTS or not any(map(_settles_attribute, self.taken)):
             return found
         known = {*map(id, found)}
@@ -360,7 +378,7 @@ class _Search:
     def _mostly_wrong(self, name: str) -> bool:
         """Return whether most results of numbers are wrong: only then are they computed roughly themselves."""
         wrong, right = (
-            sum(result.got is not None for result in finite_results(_concerned(name, results)))
+            sum(result.got is not None for result in finite_results(concerned_by(name, results)))
             for results in (self.wrong, self.right)
         )
         return wrong >= right
@@ -374,7 +392,7 @@ class _Search:
         expected = now.run.expected
         if not isinstance(before, Values) or not isinstance(expected, Values):
             return True
-        return any(
+        return before.within.keys() != expected.within.keys() or any(
             not np.array_equal(before.outputs[output], expected.outputs[output], equal_nan=True)
             or not np.array_equal(before.ungraded.get(output, False), expected.ungraded.get(output, False))
             for output in result.got
@@ -401,22 +419,3 @@ class _Search:
 
 def _settles_attribute(offer: _Offer) -> bool:
     return offer.choice is not None and CONVENTIONS[offer.word.partition("@")[0]].settles is Settles.ATTRIBUTE
-
-
-def _concerned(name: str, results: Collection[Result]) -> list[Result]:
-    """Return the results that a convention may turn."""
-    settles = CONVENTIONS[name].settles
-    if settles is Settles.RESULTS:
-        return [result for result in results if name in result.case.conventions or _is_refused_under(result, name)]
-    if settles is Settles.ATTRIBUTE:
-        return [result for result in results if is_value_of(name, result)]
-    if settles is Settles.REFUSALS:
-        return [result for result in results if _is_refused_under(result, name)]
-    if settles is Settles.LIFETIME:
-        return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
-    return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
-
-
-def _is_refused_under(result: Result, name: str) -> bool:
-    rejects = result.case.rejects
-    return rejects is not None and rejects.convention is not None and rejects.convention[0] == name

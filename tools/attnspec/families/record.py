@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -21,15 +22,25 @@ Marks: TypeAlias = "Mapping[str, NDArray[np.bool_]]"
 """Elements of outputs, by the name of the output."""
 
 
+class Within(NamedTuple):
+    """Elements of an output that lie somewhere from `lowest` to `highest`."""
+
+    elements: NDArray[np.bool_]
+    lowest: NDArray[Any]
+    highest: NDArray[Any]
+
+
 class Expected(NamedTuple):
     """Expected outputs under declared conventions, by output name, and elements that these leave open.
 
-    `under` names the declarations that changed something, such as ``convention=choice``.
+    `under` names the declarations that changed something, such as ``convention=choice``. `within` has elements of
+    outputs that need only lie between two ends, which broadcast.
     """
 
     outputs: Arrays
     ungraded: Marks
     under: tuple[str, ...]
+    within: Mapping[str, Within] = MappingProxyType({})
 
 
 class KeySets(NamedTuple):
@@ -116,6 +127,9 @@ class Family:
         The capabilities that a case needs, of those that the family's contract lists.
     layouts
         Name of a layout to its arrangement of a request, which are loaded when it is called.
+    entered_in_layout
+        Elements of outputs that NaN and infinity may enter in a layout under declared conventions, because these stand
+        beside what is attended; from a case, the layout and every convention's choice.
     key_sets
         Keys that each query attended in a run, and should have; None where outputs do not show them.
     attendable
@@ -153,6 +167,7 @@ class Family:
     changes_tolerance: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()
     layouts: Callable[[], Mapping[str, Layout]] = dict
+    entered_in_layout: Callable[[Case, str, Mapping[str, str]], Marks] = lambda _, __, ___: {}
     key_sets: Callable[[Case, str, Arrays], KeySets | None] = _nothing
     attendable: Callable[[Case], NDArray[np.bool_] | None] = _nothing
     attended_axis: str | None = None

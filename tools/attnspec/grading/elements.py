@@ -151,6 +151,8 @@ def left_open(run: Run, expected: Values, name: str) -> NDArray[np.bool_] | None
 
 def in_interval(run: Run, expected: Values, name: str, index: int) -> InInterval | None:
     """Return the elements of an output that an interval alone bounds, or None for none; `index` as in `compare`."""
+    if name in expected.within:
+        return _in_declared_interval(run, expected, name, index)
     assert run.bound is not None
     if isinstance(run.bound, StoredTolerance):
         stored = run.bound.ends(name, index)
@@ -170,6 +172,18 @@ def in_interval(run: Run, expected: Values, name: str, index: int) -> InInterval
     interval = run.bound.interval(name, index)
     ends = (-np.inf, np.inf) if interval is None else interval
     return InInterval(elements, *(np.broadcast_to(end, expected_output.shape) for end in ends))
+
+
+def _in_declared_interval(run: Run, expected: Values, name: str, index: int) -> InInterval:
+    """Return the elements of which a declaration says no more than an interval, beside those of `in_interval`."""
+    found, shape = in_interval(run, expected._replace(within={}), name, index), expected.outputs[name].shape
+    elements, lowest, highest = (np.broadcast_to(part, shape) for part in expected.within[name])
+    open_elements = left_open(run, expected, name)
+    elements = elements if open_elements is None else elements & ~open_elements
+    if found is None:
+        return InInterval(elements, lowest, highest)
+    ends = ((lowest, found.lowest), (highest, found.highest))
+    return InInterval(elements | found.elements, *(np.where(elements, end, other) for end, other in ends))
 
 
 def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

@@ -22,14 +22,14 @@ from attnspec.grading.stored_tolerance import StoredTolerance
 if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Tolerance
     from attnspec.contract.operation import Operation
-    from attnspec.families.record import Family
+    from attnspec.families.record import Family, Within
 
 
 class Values(NamedTuple):
     """Expected outputs by name; of a `thinned` one, whose whole shape that gives, the sample alone (N,).
 
     `sample` has the flat indices of the expected elements where not all are. The declared alternatives `under` which
-    they hold, such as ``fully_masked_row=nan``, leave `ungraded` elements open.
+    they hold, such as ``fully_masked_row=nan``, leave `ungraded` elements open; others lie `within` two ends.
     """
 
     outputs: Mapping[str, NDArray[Any]]
@@ -37,6 +37,7 @@ class Values(NamedTuple):
     under: str | None = None
     sample: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
     thinned: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    within: Mapping[str, Within] = MappingProxyType({})
 
 
 class MustRefuse(NamedTuple):
@@ -80,7 +81,14 @@ def expectation(
     sensitive = list(case.conventions)
     if case.rejects is not None:
         if case.rejects.convention is None:
-            return MustRefuse(case.rejects.reason)
+            unchecked = [
+                name for name in conventions_settling(Settles.REFUSALS) if conventions[name] == CHOICES[name][-1]
+            ]
+            return (
+                NotGraded(f"nothing is refused under {unchecked[0]}={CHOICES[unchecked[0]][-1]}")
+                if unchecked
+                else (MustRefuse(case.rejects.reason))
+            )
         name, choice = case.rejects.convention
         under = None if choice == CHOICES[name][0] else f"{name}={choice}"
         if conventions[name] == choice:
@@ -104,7 +112,8 @@ def expectation(
     if isinstance(bound, StoredTolerance):
         return Values(outputs, bound.left_open(index), None, case.sample, case.thinned)
     expected = family.expected(outputs, conventions, bound, index)
-    return Values(expected.outputs, expected.ungraded, ", ".join(expected.under) or None, case.sample, case.thinned)
+    under = ", ".join(expected.under) or None
+    return Values(expected.outputs, expected.ungraded, under, case.sample, case.thinned, expected.within)
 
 
 def _nan_reaches_what_is_expected(

@@ -137,6 +137,10 @@ def _grade_properties(run: Run, got: Mapping[str, NDArray[Any]]) -> Verdict:
 def _grade_values(
     run: Run, expected: Values, got: Mapping[str, NDArray[Any]], inputs_changed: tuple[str, ...], index: int
 ) -> Verdict:
+    for output in run.operation.gives:
+        if output.capability is not None and output.required and output.name not in got:
+            message = f"returned no {output.name!r}, which is expected of all that are not without {output.capability}"
+            return Verdict("malformed", output=output.name, under=expected.under, message=message)
     names = [name for name in run.operation.outputs if name in expected.outputs and name in got]
     for name in names:
         if got[name].shape != expected.outputs[name].shape:

@@ -281,7 +281,7 @@ def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Out
     for name in tensors:
         if name not in names:
             raise WireError(f"{request.operation} has no output {quoted(name)}; it has {', '.join(names)}")
-    for name in required:
+    for name in operation.always_required(request.inputs):
         if name not in tensors:
             which = "the one output that" if len(required) == 1 else "which"
             raise WireError(f"{where} lacks {quoted(name)}, {which} {request.operation} expects")

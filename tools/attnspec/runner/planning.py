@@ -21,11 +21,12 @@ from attnspec.contract.declarations import Choices, conventions_settling
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, REFERENCE_DTYPE, follows_run, rounded_to
 from attnspec.contract.layout import clauses_in
 from attnspec.families.lookup import family_of, lacking_capability, needed_capabilities
-from attnspec.grading import NotGraded, Run, expectation
+from attnspec.grading import NotGraded, Run, Values, expectation
 from attnspec.grading.expectation import reference_outputs
 from attnspec.grading.stored_tolerance import StoredTolerance
 
 if TYPE_CHECKING:
+    from attnspec.contract.operation import Operation
     from attnspec.families.record import Family
     from attnspec.targets import Declaration
 
@@ -116,15 +117,33 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
             runs[dtype] = ungraded_run(case, dtype, reason)
     for choices, group in together.values():
         runs |= prepare(case, group, choices)
+    if declaration.requested_in is not None or declaration.without:
+        operation = OPERATIONS[case.operation].lacking(declaration.without)
+        runs = {dtype: as_requested(run, declaration.requested_in, operation) for dtype, run in runs.items()}
     at_default = _at_default(case, declaration)
     return [
         runs[dtype]._replace(
             attributes={name: value for name, value in runs[dtype].attributes.items() if name not in at_default},
-            layout=declaration.requested_in,
             at_default=at_default,
         )
         for dtype in dtypes
     ]
+
+
+def as_requested(run: Run, layout: str | None, operation: Operation) -> Run:
+    """Return a run in a layout, with the outputs that are expected there: what lies beside them may enter them."""
+    run = run._replace(layout=layout, operation=operation)
+    if layout is None or not isinstance(run.expected, Values):
+        return run
+    entered = run.family.entered_in_layout(run.case, layout, run.conventions)
+    if not entered:
+        return run
+    known, under = run.expected.ungraded, "masked_nonfinite=propagates"
+    ungraded = {
+        name: marks | known.get(name, np.False_) for name, marks in entered.items() if name in run.expected.outputs
+    }
+    expected = run.expected._replace(ungraded={**known, **ungraded}, under=run.expected.under or under)
+    return run._replace(expected=expected)
 
 
 def _at_default(case: Case, declaration: Declaration) -> frozenset[str]:

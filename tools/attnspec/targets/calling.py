@@ -2,7 +2,7 @@
 
 import inspect
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, zip_longest
@@ -55,10 +55,6 @@ class Signature:
         if self.takes_everything or arguments.keys() <= self.names.keys():
             return None
         return next(name for name in arguments if name not in self.names)
-
-    def misses(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return the first argument that the callable demands, that nothing stands for and that is not given."""
-        return next((name for name in self.demands if name not in arguments), None) if self.demands else None
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Call `function` with `arguments` under its own names."""
@@ -150,6 +146,8 @@ def outputs_by_name(
         if len(values) < len(names) and not any(value is None for value in values):
             there = operation.existing_outputs(given)
             names = there if len(values) <= len(there) else names
+        if len(values) < len(names):
+            return _named_in_order(values, names, operation, given)
         return dict(zip(names, values, strict=False))
     if not isinstance(returned, Mapping):
         return {operation.outputs[0]: returned}
@@ -161,6 +159,21 @@ def outputs_by_name(
                 f"{', '.join(operation.outputs)}."
             )
     return entries
+
+
+def _named_in_order(
+    values: Sequence[object], names: Sequence[str], operation: Operation, given: Mapping[str, Typed]
+) -> dict[str, object]:
+    """Name values in the order of the outputs; one without the rank of an optional output is the next that has it."""
+    required, found, left = operation.required(given), dict[str, object](), iter(names)
+    for value in values if all(value is not None for value in values) else ():
+        rank = getattr(value, "ndim", None)
+        for name in left:
+            axes = operation.axes[name]
+            if name in required or rank is None or not axes or rank == len(axes):
+                found[name] = value
+                break
+    return found if len(found) == len(values) else dict(zip(names, values, strict=False))
 
 
 def read_returned(
@@ -191,7 +204,7 @@ def read_returned(
         output.required and output.name not in arrays for output in operation.gives
     ):
         required = operation.required(given)
-        for name in required:
+        for name in operation.always_required(given):
             if name not in arrays:
                 which = "the output that is expected" if len(required) == 1 else "which is expected"
                 return Malformed(f"{operation.name} returned no {name!r}, {which}.")

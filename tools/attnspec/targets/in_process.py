@@ -145,8 +145,9 @@ class InProcessImplementation:
             lacking = signature.lacks(arguments)
         if lacking is not None:
             return Declined(f"it has no argument {lacking!r}")
-        missing = signature.misses(arguments)
-        return arguments if missing is None else Declined(f"it demands {missing!r}, which is not given")
+        if signature.demands and not arguments.keys() >= {*signature.demands}:
+            return Declined(f"it demands {' and '.join(signature.demands)}, which are not given")
+        return arguments
 
     def _given(self, inputs: Mapping[str, NDArray[Any]], tensors: Tensors) -> Mapping[str, Any]:
         """Return the tensors that are handed over for the inputs; those that are one array are one tensor."""

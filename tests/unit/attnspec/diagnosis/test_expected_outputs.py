@@ -1,11 +1,13 @@
 """Operations that owe several outputs are compared in all of them."""
 
+import numpy as np
 import pytest
 
 from attnspec.validation import validate
 from attnspec_reference import scaled_dot_product_attention_backward as right
 
 CASES = "backward/*mask*"
+EXPECTED = ("grad_query", "grad_key", "grad_value")
 
 
 def reported_first(changed):
@@ -36,3 +38,14 @@ def test_a_gradient_of_the_wrong_shape_points_at_what_is_said_of_its_shape():
         return given if mask is None else {**given, "grad_mask": mask.reshape((1,) * (4 - mask.ndim) + mask.shape)}
 
     assert "sdpa_backward.grad_mask.broadcast" in reported_first(with_four_axes)
+
+
+def test_no_clause_is_suspected_about_an_argument_that_is_not_taken():
+    def summed_along_tokens(grad_output, query, key, value):
+        gradients = right(grad_output, query, key, value)._asdict()
+        return {name: np.cumsum(gradients[name], axis=2) for name in EXPECTED}
+
+    operation = "scaled_dot_product_attention_backward"
+    (first, *_) = validate(summed_along_tokens, operation=operation, profile="backward", probes=False).diagnosis
+    assert first.suspects
+    assert "sdpa_backward.causal" not in {suspect.clause for suspect in first.suspects}

@@ -148,3 +148,12 @@ def test_two_together_compute_what_both_change():
     exponentials = np.exp(query @ key.swapaxes(-1, -2))
     weights = exponentials / exponentials.sum(axis=-2, keepdims=True)
     np.testing.assert_allclose(together.function(query=query, key=key, value=value).output, weights @ value)
+
+
+def test_results_that_are_graded_by_properties_alone_are_diagnosed():
+    def of_ones(fan_in, fan_out, seed=0):
+        return np.ones((fan_in, fan_out))
+
+    report = attnspec.validate(of_ones, operation="glorot_normal", probes=False)
+    assert report.wrong
+    assert report.diagnosis

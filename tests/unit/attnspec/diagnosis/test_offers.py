@@ -131,14 +131,14 @@ RIGHT = {
 
 
 def wrong_shape_of_grad_mask(grad_output, query, key, value, mask=None):
-    found = backward(grad_output, query, key, value, mask)._asdict()
+    found = backward(grad_output, query, key, value, mask=mask)._asdict()
     if found["grad_mask"] is not None:
         found["grad_mask"] = np.broadcast_to(found["grad_mask"], (*query.shape[:3], key.shape[2])).copy()
     return {name: array for name, array in found.items() if array is not None}
 
 
 def nan_gradient_swallowed(grad_output, query, key, value, mask=None):
-    found = backward(grad_output, query, key, value, mask)._asdict()
+    found = backward(grad_output, query, key, value, mask=mask)._asdict()
     return {name: np.nan_to_num(array) for name, array in found.items() if array is not None}
 
 
@@ -211,7 +211,7 @@ def half_of_base_two(query, key, value):
 
 
 def gradients_with_mask_subtracted(grad_output, query, key, value, mask=None):
-    found = backward(grad_output, query, key, value, None if mask is None else subtracted(mask))._asdict()
+    found = backward(grad_output, query, key, value, mask=None if mask is None else subtracted(mask))._asdict()
     return {name: array for name, array in found.items() if array is not None}
 
 

@@ -50,6 +50,7 @@ Pair = namedtuple("Pair", ["anything", "else_"])
         (ONES, {"output": 1}),
         ((ONES,), {"output": 1}),
         ((ONES, 2 * ONES), {"output": 1, "weights": 2}),
+        ((ONES, 2 * ONES[0]), {"output": 1, "logsumexp": 2}),
         ((ONES, None, 3 * ONES), {"output": 1, "logsumexp": 3}),
         ((ONES, None, None, None, 5 * ONES), {"output": 1, "logits": 5}),
         (Pair(ONES, 2 * ONES), {"output": 1, "weights": 2}),
@@ -76,7 +77,8 @@ BOOLEAN = np.ones((1, 1), dtype=np.bool_)
 @pytest.mark.parametrize(
     ("given", "returned", "last"),
     [
-        ({}, (ONES, ONES, ONES, 2 * ONES), "delta"),
+        ({}, (ONES, ONES, ONES, 2 * ONES[0]), "delta"),
+        ({}, (ONES, ONES, ONES, 2 * ONES), "grad_scores"),
         ({"sinks": ONES[0, 0, 0]}, (ONES, ONES, ONES, 2 * ONES), "grad_sinks"),
         ({"sinks": ONES[0, 0, 0]}, (ONES, ONES, ONES, None, 2 * ONES), "grad_sinks"),
         ({"sinks": ONES[0, 0, 0], "mask": BOOLEAN}, (ONES, ONES, ONES, 2 * ONES), "grad_sinks"),

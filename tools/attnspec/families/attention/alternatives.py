@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec.families.attention.steps.attendance import attendance
-from attnspec.families.record import Expected
+from attnspec.families.record import Expected, Within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,6 +105,10 @@ def without_keys(operation: str, outputs: Arrays) -> Marks:
     output = outputs.get("output")
     if output is not None and output.shape[:-1] == empty.shape:
         found["output"] = np.broadcast_to(empty[..., np.newaxis], output.shape)
+    elif output is not None and output.ndim == empty.ndim and output.shape[:2] == (len(empty), empty.shape[-1]):
+        # The heads of a token are combined.
+        of_token: NDArray[np.bool_] = np.any(empty, axis=1)
+        found["output"] = np.broadcast_to(of_token[..., np.newaxis], output.shape)
     if logsumexp is not None and logsumexp.shape == empty.shape:
         found["logsumexp"] = empty
     return found
@@ -117,6 +121,7 @@ class _Declared:
     outputs: dict[str, NDArray[Any]]
     ungraded: dict[str, NDArray[np.bool_]] = field(default_factory=dict[str, "NDArray[np.bool_]"])
     under: list[str] = field(default_factory=list[str])
+    within: dict[str, Within] = field(default_factory=dict[str, Within])
 
     def leave_open(self, elements: Marks, alternative: str | None) -> None:
         """Leave out elements of outputs that are expected, and name the alternative where there are any."""
@@ -148,10 +153,12 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
         declared.graded_under("logsumexp_base=2")
     if conventions["masked_nonfinite"] == "propagates":
         declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
-    elif conventions["fully_masked_row"] in ("uniform", "filled"):
+    elif conventions["fully_masked_row"] in ("uniform", "filled", "weighted"):
         # A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
         reached = bound.reached().items()
         declared.leave_open({name: found & bound.fully_masked.get(name, np.False_) for name, found in reached}, None)
+    if conventions["nonfinite_input"] == "compensated":
+        declared.leave_open(bound.compensated(), "nonfinite_input=compensated")
     if conventions["half_precision_overflow"] == "open":
         declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
     if bound.quantized is not None:
@@ -160,7 +167,7 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
             declared.leave_open(bound.beyond_dequantized(), None)
         if bound.quantized.weights is not None:
             declared.graded_under(f"quantized_weights={conventions['quantized_weights']}")
-    return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
+    return Expected(declared.outputs, declared.ungraded, tuple(declared.under), declared.within)
 
 
 def _replace_rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
@@ -168,6 +175,11 @@ def _replace_rows_without_keys(declared: _Declared, conventions: Mapping[str, st
     name = "no_keys" if bound.has_no_keys else "fully_masked_row"
     row, empty = conventions[name], conventions["empty_logsumexp"]
     is_other = row in ("nan", "uniform", "filled")
+    if row == "weighted":
+        means = bound.means()
+        declared.within = {output: Within(bound.fully_masked[output], *ends) for output, ends in means.items()}
+        declared.leave_open({each: found for each, found in bound.fully_masked.items() if each not in means}, None)
+        declared.graded_under(f"{name}={row}")
     for output, fully_masked in bound.fully_masked.items():
         if output not in declared.outputs:
             continue
@@ -190,7 +202,7 @@ def expected_gradients(outputs: Arrays, conventions: Mapping[str, str], bound: B
     declared = _Declared(dict(outputs))
     name = "no_keys" if bound.has_no_keys else "fully_masked_row"
     choice = conventions[name]
-    if bound.queries_without_keys is not None and choice in ("nan", "uniform", "filled"):
+    if bound.queries_without_keys is not None and choice in ("nan", "uniform", "filled", "weighted"):
         open_elements = bound.affected_elements(bound.queries_without_keys)
         if choice == "uniform":
             # The weights are 1/n; whether their own gradients go on depends on how the row was masked.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnspec.base.extensions import import_object
+from attnspec.contract.layout import layout_name
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from attnspec.cases import Case
     from attnspec.contract.arrangement import Layout
+    from attnspec.families.record import Marks
 
 _HERE = "attnspec.families.attention"
 _SCALES = ("query_scale", "key_scale", "value_scale")
@@ -45,6 +47,14 @@ def _layouts() -> Mapping[str, Layout]:
     from attnspec.families.attention.layouts.arranged import LAYOUTS
 
     return LAYOUTS
+
+
+def _entered_in_layout(case: Case, layout: str, conventions: Mapping[str, str]) -> Marks:
+    if conventions["masked_nonfinite"] != "propagates" or layout_name(layout) != "packed" or case.generated:
+        return {}
+    from attnspec.families.attention.layouts.sequences import entered_by_other_sequences
+
+    return entered_by_other_sequences(case.inputs)
 
 
 def _imported_when_called(path: str) -> Callable[..., Any]:
@@ -75,6 +85,7 @@ FAMILY = Family(
     changes_tolerance={"alibi_bias": ("alibi_slopes",), "dequantized": _SCALES, "quantized_weights": _SCALES},
     needs=needs,
     layouts=_layouts,
+    entered_in_layout=_entered_in_layout,
     key_sets=key_sets,
     attendable=attendable_keys,
     attended_axis="key",

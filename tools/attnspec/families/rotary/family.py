@@ -86,6 +86,19 @@ def _features_of_rotation(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
+def needs(case: Case) -> frozenset[str]:
+    """Return the contract's capabilities that a case of rotary positions needs; one to be refused may have no axes."""
+    if case.operation != "apply_rotary":
+        return frozenset()
+    x, cos = (case.inputs[name].shape[-1:] or (0,) for name in ("x", "cos"))
+    return frozenset({"partial_rotation"} if x[0] > 2 * cos[0] else ())
+
+
+def _also_right(operation: str, _: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:
+    # A product of complex numbers may make NaN of an infinite part: 0 times infinity.
+    return np.isnan(given) & np.isinf(expected) if operation == "apply_rotary" else None
+
+
 def _has_nonfinite(array: NDArray[Any]) -> bool:
     return not bool(np.isfinite(array).all())
 
@@ -114,6 +127,8 @@ FAMILY = Family(
     features=features,
     formula=formula,
     expected=expected,
+    also_right=_also_right,
+    needs=needs,
     shows_little=turns_nothing,
     layouts=_layouts,
 )

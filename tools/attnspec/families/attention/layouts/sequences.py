@@ -17,7 +17,7 @@ from attnspec.families.attention.layouts.memory_order import can_be_kept, stride
 
 if TYPE_CHECKING:
     from attnspec.contract.arrangement import Circumstances
-    from attnspec.families.record import Arrays
+    from attnspec.families.record import Arrays, Marks
 
 OPERATION = "scaled_dot_product_attention"
 
@@ -63,6 +63,33 @@ def sequences_of(
         for name in ("key", "value")
     )
     return Sequences(keys, values, lengths["query_lengths"], lengths["key_lengths"], aligned)
+
+
+def entered_by_other_sequences(inputs: Arrays) -> Marks:
+    """Return, by output name, elements that NaN and infinity of other sequences enter where all weigh all values.
+
+    A key reaches everything of a query from which it is excluded; a value reaches its own feature.
+    """
+    if set(_TOKENS[:3]) - inputs.keys() or _shapes_apart(inputs) is not None or _quantized(inputs) is not None:
+        return {}
+    query, key, value = inputs["query"], _with_past(inputs, "key"), _with_past(inputs, "value")
+    lengths = inputs.get("key_lengths", np.full(len(key), key.shape[2]))
+    counted: NDArray[np.bool_] = np.arange(int(key.shape[2])) < lengths[:, np.newaxis]
+    keys, values = (~np.isfinite(tokens) & counted[:, np.newaxis, :, np.newaxis] for tokens in (key, value))
+    by_keys, by_values = _of_other_entries(np.any(keys, axis=(2, 3))), _of_other_entries(np.any(values, axis=2))
+    if not key.shape[1] or not (by_keys.any() or by_values.any()):
+        return {}
+    rows, features = (np.repeat(each, query.shape[1] // key.shape[1], axis=1) for each in (by_keys, by_values))
+    entered = np.logical_or(rows[..., np.newaxis], features)[:, :, np.newaxis]
+    return {
+        "output": np.broadcast_to(entered, (*query.shape[:3], value.shape[3])),
+        "logsumexp": np.broadcast_to(rows[..., np.newaxis], query.shape[:3]),
+    }
+
+
+def _of_other_entries(found: Any) -> NDArray[np.bool_]:
+    """Return for each batch entry what is found in any other."""
+    return np.greater(np.sum(found, axis=0) - found, 0)
 
 
 def pseudorandom_number(inputs: Arrays, attributes: Mapping[str, Any]) -> int:

@@ -53,6 +53,18 @@ def reached_by_excluded(key: NDArray[Any], value: NDArray[Any], attendable: NDAr
     return {"output": rows[..., None] | features, "weights": over_keys, "logits": over_keys, "logsumexp": rows}
 
 
+def reached_by_infinity(query: NDArray[Any], key: NDArray[Any], attendable: NDArray[np.bool_]) -> Marks:
+    """Return, by output name, elements that an infinity reaches in a query (B, Hq, Sq, E) or attended key (.., Sk, E).
+
+    A compensated sum takes infinity from infinity where a term is infinite.
+    """
+    of_query, of_key = np.any(np.isinf(query), axis=-1, keepdims=True), np.any(np.isinf(key), axis=-1, keepdims=True)
+    scores = np.broadcast_to(of_query | np.swapaxes(of_key, -1, -2), attendable.shape)
+    rows = np.any(scores & attendable, axis=-1)
+    of_keys = np.broadcast_to(rows[..., None], attendable.shape)
+    return {"output": rows[..., None], "weights": of_keys, "scores": scores, "logits": of_keys, "logsumexp": rows}
+
+
 class NotFinite(NamedTuple):
     """Queries (B, Hq, Sq) that meet NaN or infinities, by where these stand.
 

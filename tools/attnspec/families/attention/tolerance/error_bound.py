@@ -292,6 +292,8 @@ class AttentionBound(Tolerance):
         without_mean: Marks | None = None,
         no_keys: bool = False,
         reached: Callable[[], Marks] | None = None,
+        compensated: Callable[[], Marks] | None = None,
+        means: Callable[[], Mapping[str, Interval]] | None = None,
         shift: NDArray[Any] | None = None,
         unspecified: Marks | None = None,
         interval: Mapping[str, Callable[[], Interval]] | None = None,
@@ -304,6 +306,8 @@ class AttentionBound(Tolerance):
         self.without_mean: Marks = without_mean or {}
         self.has_no_keys = no_keys
         self.reached: Callable[[], Marks] = reached or dict
+        self.compensated: Callable[[], Marks] = compensated or dict
+        self.means: Callable[[], Mapping[str, Interval]] = means or dict
         self.shift = shift
         self._overflowed = overflowed
         self.quantized = quantized

@@ -18,7 +18,7 @@ from attnspec.bounds.estimates import (
     vacuous_shares,
 )
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, deferred
-from attnspec.families.attention.steps.nonfinite import reached_by_excluded
+from attnspec.families.attention.steps.nonfinite import reached_by_excluded, reached_by_infinity
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logit_error import Alternatives, repeated
@@ -96,6 +96,10 @@ def _mask_tolerance(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Pre
     return Tolerance(deferred(output=Estimate(value, np.zeros(value.shape))))
 
 
+_ROUNDED_MEAN = 2.0**-6
+"""How far a mean may lie beyond its values, relative to them: some roundings of the coarsest dtype."""
+
+
 def _attention_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
@@ -138,6 +142,11 @@ def _attention_tolerance(
             return {}
         return reached_by_excluded(repeated(raw["key"], shared), repeated(raw["value"], shared), result.keys.attendable)
 
+    def compensated() -> Marks:
+        if query.is_whole and key.is_whole:
+            return {}
+        return reached_by_infinity(raw["query"], repeated(raw["key"], shared), result.keys.attendable)
+
     return AttentionBound(
         {
             "output": lambda: result.output,
@@ -153,6 +162,8 @@ def _attention_tolerance(
         without_mean={} if masked is None else _row_marks(result, masked & ~result.live.any(axis=-1)),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
+        compensated=compensated,
+        means=lambda: _means(repeated(raw["value"], shared)),
         shift=result.shift,
         unspecified=_unspecified_elements(result),
         interval={"output": lambda: result.interval, "weights": lambda: result.interval_of_weights},
@@ -160,6 +171,17 @@ def _attention_tolerance(
         quantized=quantized,
         beyond_dequantized=lambda: _step_marks(result, meeting(np.inf if quantized is None else quantized.largest)),
     )
+
+
+def _means(values: NDArray[Any]) -> dict[str, Interval]:
+    """Return, by output name, where every mean of values (B, Hq, Sk, Ev) lies, and its weights; of all entries."""
+    lowest, highest = (extreme(values, axis=(0, 2), keepdims=True) for extreme in (np.min, np.max))
+    finite, beyond = (
+        np.isfinite(lowest) & np.isfinite(highest),
+        _ROUNDED_MEAN * np.maximum(np.abs(lowest), np.abs(highest)),
+    )
+    output = Interval(np.where(finite, lowest - beyond, -np.inf), np.where(finite, highest + beyond, np.inf))
+    return {"output": output, "weights": Interval(np.zeros(1), np.ones(1))}
 
 
 def _unspecified_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STRICT = ("input_checks", "strict")
+_AXES_OF_SCORES = 4
 SIZES = Sizes(3, 1, 1, 4, 5, 2, 1)
 COUNTERPARTS = (
     gradients("twin_plain", "Valid twin: gradient, query, key and value")(SIZES, with_grad_logsumexp=True),
@@ -35,6 +36,7 @@ def refused(
     replaced: Mapping[str, Any],
     *,
     strict: bool = True,
+    revision: int = 1,
     counterparts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> AuthoredCase:
     """Make a case that must be refused: its counterpart, some inputs replaced; by all, or by who checks strictly."""
@@ -52,6 +54,7 @@ def refused(
         outputs=BACKWARD.outputs[:1],
         dtypes=EVERY_DTYPE,
         rejects=Rejects(reason, f"{PROFILE}/{counterpart}", STRICT if strict else None),
+        revision=revision,
     )
 
 
@@ -348,8 +351,9 @@ def cases() -> tuple[AuthoredCase, ...]:
                 counterpart,
                 f"The mask has the shape {shape}.",
                 {"mask": (boolean_mask if counterpart == "twin_mask" else float_mask)(f"backward/{name}", shape)},
-                # The rules of NumPy repeat a single column.
-                strict=shape[-1] == 1,
+                # The rules of NumPy repeat a single column, and scores to a mask of five axes.
+                strict=shape[-1] == 1 or len(shape) > _AXES_OF_SCORES,
+                revision=2 if len(shape) > _AXES_OF_SCORES else 1,
                 counterparts=_INPUTS_OF_MORE,
             )
             for name, title, counterpart, shape in MASKS
