@@ -109,7 +109,7 @@ class Comparison:
             for result in self.report.results
             if result.status != "unsupported"
             and self._was_unsupported(result)
-            and ungraded_arguments.left_out_at_default(result.case, declaration)
+            and ungraded_arguments.left_out_at_default(result, declaration)
         ]
 
     @cached_property

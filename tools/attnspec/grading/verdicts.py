@@ -54,6 +54,8 @@ class Verdict(NamedTuple):
     failed, or of all; `median` is of error / tolerance over the graded elements of the first output. `ungraded`
     elements have a tolerance that says nothing, or are expected of nobody. `under` names declared alternatives.
     `fused`: whether half precision graded unfused would pass the fused grade too; None where that is not the question.
+    `at_default`: attributes that a request stated at their default, and without which the answer came: it was declined
+    with them.
     `pull`: what the errors of a pass say together, for the fit of systematic errors over a run.
     """
 
@@ -69,6 +71,7 @@ class Verdict(NamedTuple):
     under: str | None = None
     fused: bool | None = None
     message: str = ""
+    at_default: tuple[str, ...] = ()
     pull: Pull | None = None
 
 

@@ -30,6 +30,7 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, contradiction_sentence
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
+from attnspec.reports.taken_arguments import Taking
 from attnspec.runner import Key, Resolved, Result, Run, Session, offered_part, planned_runs, run_by_itself, ungraded_run
 from attnspec.runner.systematic import systematic_errors, with_pulls
 from attnspec.targets import Declaration, Implementation
@@ -63,6 +64,7 @@ class Validating:
         self._passed: dict[str, list[Result]] = {}
         self.pulls: dict[Key, Pull] = {}
         self.explaining = Explaining(self._passed)
+        self.taking = Taking(self.implementation.declaration, declared)
 
     @classmethod
     def from_options(cls, options: Any) -> Self:
@@ -120,6 +122,7 @@ class Validating:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid counterpart."""
         result = run_by_itself(self.planned(case, dtype), self._session)
         del self._planned[case.id, dtype]
+        self.taking.add(result)
         if self.is_debugged and isinstance(self.seen.raised, pytest.exit.Exception):
             raise self.seen.raised  # his debugger was quit
         pull = with_pulls([result])[0].verdict.pull

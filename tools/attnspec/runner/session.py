@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnspec.cases import Suite
 from attnspec.contract.convention import Settles
-from attnspec.contract.implementation import Answer, Implementation, Outputs
+from attnspec.contract.implementation import Answer, Declined, Implementation, Outputs
 from attnspec.grading import NotGraded, Run, Status, Verdict, grade
 from attnspec.grading.pull import Pull
 from attnspec.runner.memory_order import request_of
@@ -136,10 +136,30 @@ class Session:
         """Call the implementation for a run, for the first time or on behalf of another one, and grade the answer."""
         if isinstance(run.expected, NotGraded):
             return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
-        answer, seconds = self.call(run, "first" if on_behalf_of is None else "counterpart", on_behalf_of)
+        occasion: Occasion = "first" if on_behalf_of is None else "counterpart"
+        answer, seconds = self.call(run, occasion, on_behalf_of)
+        at_default = self._declined_at_default(run) if isinstance(answer, Declined) else ()
+        if at_default:
+            # Left out, they have the same value: who does not know an attribute needs no other.
+            plainer = run._replace(
+                attributes={name: value for name, value in run.attributes.items() if name not in at_default}
+            )
+            plain, taken = self.call(plainer, occasion, on_behalf_of)
+            if isinstance(plain, Declined):
+                at_default = ()
+            else:
+                run, answer, seconds = plainer, plain, taken
         # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
         got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
-        return Result(run, self.judge(run, answer), seconds, got)
+        verdict = self.judge(run, answer)
+        return Result(run, verdict._replace(at_default=at_default) if at_default else verdict, seconds, got)
+
+    def _declined_at_default(self, run: Run) -> tuple[str, ...]:
+        """Return the attributes at their default of a declined request; none where a signature says what is taken."""
+        operation = run.operation
+        if operation.name in self.implementation.declaration.arguments:
+            return ()
+        return tuple(run.attributes.keys() - operation.beside_defaults(run.attributes, ()).keys())
 
     def keep(self, result: Result) -> None:
         """Keep a result instead of an earlier one of its run, and pass it on to the follower.
