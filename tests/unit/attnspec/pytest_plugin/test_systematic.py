@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import ml_dtypes  # noqa: F401 - it cannot be loaded again by a run of pytest in this process
 import pytest
 
 from attnspec.command_line import main
