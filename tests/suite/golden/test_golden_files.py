@@ -14,6 +14,8 @@ from jsonschema import Draft202012Validator
 
 from attnspec.cases import canonical_json, case_from_json
 from attnspec.contract import OPERATIONS
+from attnspec.families.lookup import family_of
+from attnspec.grading import SYSTEMATIC
 from attnspec_authoring.recipes import authored_cases, sampled_cases
 from attnspec_mistakes import CATALOGUE
 from attnspec_mistakes.attention import long_mistakes
@@ -27,9 +29,9 @@ PATHS = {
     if path.parent != GOLDEN
 }
 PROFILES = sorted({case_id.partition("/")[0] for case_id in PATHS})
-SIZE_LIMIT = 24_000_000
+SIZE_LIMIT = 24_500_000
 """A clone in seconds, and files that are read within a second; profile pairs, of many numbers a case, is a third of it,
-stored tolerances are 1.8 MB. The wheel, of at most 7.5 MB, holds them compressed."""
+stored tolerances are 2 MB. The wheel, of at most 7.5 MB, holds them compressed."""
 
 
 @cache
@@ -161,7 +163,13 @@ def test_every_named_clause_erratum_mistake_and_counterpart_exists() -> None:
 
 def test_every_clause_is_exercised() -> None:
     exercised = {clause for document in documents().values() for clause in document["clauses"]}
-    assert sorted(clauses_of_the_pages() - exercised) == []
+    of_runs = {clause for clause in clauses_of_the_pages() if clause.endswith(f".{SYSTEMATIC}")}
+    assert sorted(clauses_of_the_pages() - exercised - of_runs) == []
+    assert of_runs == {
+        f"{operation.short_name}.precision.{SYSTEMATIC}"
+        for operation in OPERATIONS.values()
+        if family_of(operation.name).directions(operation.name)
+    }
 
 
 def test_every_operation_has_two_cases_of_equal_shapes_and_unequal_values() -> None:

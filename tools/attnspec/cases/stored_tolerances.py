@@ -1,9 +1,10 @@
 """Stored tolerances: the error bounds of golden cases, computed by ``attnspec regenerate`` and read with the cases.
 
 A tolerance depends on the case and on the error model alone, and takes longer than all the rest of a run. So it is
-stored: in 20 bits, of which 8 are of the mantissa, rounded up, by at most 0.4 %. The record ``tolerances.json`` holds
-the digest of the model's source and that of each file ``tolerances/PROFILE.bin``, which holds those of its cases. What
-no digest vouches for is computed as if nothing were stored.
+stored: in 20 bits, of which 8 are of the mantissa, rounded up, by at most 0.4 %. Beside the tolerances lie slopes, the
+derivatives by which systematic errors are measured, in 8 bits. The record ``tolerances.json`` holds the digest of the
+model's source and that of each file ``tolerances/PROFILE.bin``, which holds those of its cases. What no digest vouches
+for is computed as if nothing were stored.
 """
 
 from __future__ import annotations
@@ -29,10 +30,13 @@ FOLDER = "tolerances"
 
 SUFFIX = ".bin"
 
-FORMAT = 2
+FORMAT = 3
 
 _KEPT_BITS, _LEFT_OUT = 8, 44
 """Bits of a float64's mantissa that are kept, and those below them, which are rounded up."""
+
+_STEPS, _SILENT = 127, -128
+"""Slopes are whole numbers of so many steps to the largest of an output; the last one is of silent elements."""
 
 _MODEL = ("bounds", "families")
 """The rooms whose source is the error model."""
@@ -88,6 +92,15 @@ class StoredTolerances(NamedTuple):
         first += size * self.entry["grades"].index(grade_name(grade))
         return self.numbers.tolerances[first : first + size].reshape(shape)
 
+    def slope(self, direction: str, output: str) -> NDArray[np.float64] | None:
+        """Return the derivative of each element in a direction, NaN for silent ones; None where none are stored."""
+        found = self.entry.get("slopes", {}).get(direction, {}).get(output)
+        if found is None:
+            return None
+        first, step = found
+        shape = self.entry["outputs"][output][1]
+        return self.numbers.slopes[first : first + math.prod(shape)].reshape(shape) * step
+
     def marks(self, kind: str, grade: Grade | None = None) -> dict[str, NDArray[np.bool_]]:
         """Return marked elements by output: ``unspecified`` or ``by_convention``, or in a grade ``left_open``."""
         return {output: self._marked(output, first) for output, first in self._entries(kind, grade).items()}
@@ -115,11 +128,12 @@ class StoredTolerances(NamedTuple):
 
 
 class _Numbers(NamedTuple):
-    """The numbers of all cases of a profile: tolerances, marked elements, and ends of intervals."""
+    """The numbers of all cases of a profile: tolerances, marked elements, ends of intervals, and slopes in steps."""
 
     tolerances: NDArray[np.float64]
     marks: NDArray[np.bool_]
     ends: NDArray[np.float64]
+    slopes: NDArray[np.float64]
 
 
 class ProfileTolerances(NamedTuple):
@@ -158,20 +172,30 @@ def _as_numbers(codes: NDArray[np.uint32]) -> NDArray[np.float64]:
     return (codes.astype(np.uint64) << np.uint64(_LEFT_OUT)).view(np.float64)
 
 
+def in_steps(slopes: NDArray[np.float64]) -> tuple[NDArray[np.int8], float]:
+    """Return slopes as whole numbers of steps, and the size of a step; NaN is silent."""
+    largest = float(np.max(np.abs(slopes), initial=0.0, where=np.isfinite(slopes)))
+    step = largest / _STEPS
+    steps = np.round(slopes / step) if step > 0 else np.where(np.isfinite(slopes), 0.0, np.nan)
+    return np.where(np.isfinite(steps), steps, _SILENT).astype(np.int8), step
+
+
 def packed(
     entries: Mapping[str, Mapping[str, Any]],
     codes: NDArray[np.uint32],
     marks: NDArray[np.bool_],
     ends: NDArray[np.float64],
+    slopes: NDArray[np.int8],
 ) -> bytes:
     """Return the content of a profile's file: a line of JSON, and the numbers plane by plane."""
-    counts = {"tolerances": codes.size, "marks": marks.size, "ends": ends.size}
+    counts = {"tolerances": codes.size, "marks": marks.size, "ends": ends.size, "slopes": slopes.size}
     header = json.dumps({"format": FORMAT, **counts, "cases": entries}, sort_keys=True, separators=(",", ":"))
     planes = (
         (codes >> _KEPT_BITS).astype("<u2").tobytes(),
         (codes & (2**_KEPT_BITS - 1)).astype(np.uint8).tobytes(),
         np.packbits(marks).tobytes(),
         ends.astype("<f8").tobytes(),
+        slopes.tobytes(),
     )
     return b"".join((header.encode(), b"\n", *planes))
 
@@ -180,15 +204,18 @@ def unpacked(content: bytes) -> ProfileTolerances:
     """Return the stored tolerances that the content of a profile's file holds."""
     line, _, planes = content.partition(b"\n")
     header = json.loads(line)
-    count, marks, ends = (header[name] for name in ("tolerances", "marks", "ends"))
+    count, marks, ends, slopes = (header.get(name, 0) for name in ("tolerances", "marks", "ends", "slopes"))
     upper = np.frombuffer(planes, "<u2", count)
     lower = np.frombuffer(planes, np.uint8, count, 2 * count)
     after = 3 * count + (marks + 7) // 8
     marked = np.unpackbits(np.frombuffer(planes, np.uint8, (marks + 7) // 8, 3 * count), count=marks).view(np.bool_)
     tolerances = _as_numbers((upper.astype(np.uint32) << np.uint32(_KEPT_BITS)) | lower)
-    tolerances.flags.writeable = marked.flags.writeable = False
+    bounds = np.frombuffer(planes[after:], "<f8", ends)
+    steps = np.frombuffer(planes, np.int8, slopes, after + 8 * ends)
+    speaking = np.where(steps == _SILENT, np.nan, steps)
+    tolerances.flags.writeable = marked.flags.writeable = speaking.flags.writeable = False
     entries: Mapping[str, Any] = header["cases"] if header["format"] == FORMAT else {}
-    return ProfileTolerances(entries, _Numbers(tolerances, marked, np.frombuffer(planes[after:], "<f8", ends)))
+    return ProfileTolerances(entries, _Numbers(tolerances, marked, bounds, speaking))
 
 
 def compressed(content: bytes) -> bytes:

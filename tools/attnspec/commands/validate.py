@@ -97,6 +97,7 @@ class Failed:
 
 def read_failed(path: Path, options: RunOptions) -> Failed:
     """Return the failures of a report.json, in the dtypes that the options name, or else all; an error if none is."""
+    from attnspec.reports.entries import is_of_run
     from attnspec.reports.written_reports import read_report
 
     if options.resume is not None:
@@ -104,6 +105,8 @@ def read_failed(path: Path, options: RunOptions) -> Failed:
     document = read_report(path)
     wrong: dict[str, tuple[str, ...]] = {}
     for result in document["results"]:
+        if is_of_run(result["case"]):
+            continue
         if result["status"] in WRONG and result["dtype"] in (*(options.dtypes or (result["dtype"],)), ANY):
             wrong[result["case"]] = (*wrong.get(result["case"], ()), result["dtype"])
     if not wrong:

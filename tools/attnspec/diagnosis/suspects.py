@@ -15,6 +15,7 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.layout import layouts_of_clause, operation_in
 from attnspec.diagnosis.choosing import finite_results, one_for_each_case, spread_results
 from attnspec.diagnosis.evidence import Evidence
+from attnspec.grading import SYSTEMATIC
 from attnspec.runner import Result
 from attnspec.runner.result import Law
 from attnspec.specification import clauses
@@ -64,6 +65,7 @@ _PROMISED = {
     "outputs_unchanged": "repeatable",
     "repeatable": "repeatable",
     "dtype": "precision.dtype",
+    SYSTEMATIC: f"precision.{SYSTEMATIC}",
 }
 """Check to the clause that it tests, without the operation's name."""
 

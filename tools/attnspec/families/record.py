@@ -18,8 +18,15 @@ if TYPE_CHECKING:
 Arrays: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Tensors by name."""
 
+Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
+"""Shapes of tensors by name."""
+
 Marks: TypeAlias = "Mapping[str, NDArray[np.bool_]]"
 """Elements of outputs, by the name of the output."""
+
+
+Compute: TypeAlias = "Callable[[Arrays, Mapping[str, Any]], Arrays]"
+"""Outputs of an operation, from inputs and attributes in float64; it raises `ValueError` where it refuses them."""
 
 
 class Within(NamedTuple):
@@ -48,6 +55,23 @@ class KeySets(NamedTuple):
 
     attended: NDArray[np.bool_]
     expected: NDArray[np.bool_]
+
+
+class Direction(NamedTuple):
+    """Direction of a systematic error: a factor that may be off for all elements alike.
+
+    `subject` begins a sentence about it, such as "the scale is"; it shows in the elements of `outputs`. `derivatives`
+    gives theirs by the logarithm of the factor, from a function that computes outputs, the operation, inputs and
+    attributes: NaN for elements that are not to speak. It is None for a factor of the outputs themselves, whose
+    derivatives are their expected values. `parameter` is the number that the factor goes with, if it is one, from the
+    operation, the shapes of the inputs and the attributes: a chain of calls may round it to half precision.
+    """
+
+    name: str
+    subject: str
+    outputs: tuple[str, ...]
+    derivatives: Callable[[Compute, str, Arrays, Mapping[str, Any]], Arrays] | None = None
+    parameter: Callable[[str, Shapes, Mapping[str, Any]], float] | None = None
 
 
 class PropertyProblem(NamedTuple):
@@ -142,6 +166,8 @@ class Family:
         Whether many mistakes cannot be seen in a case, so that it is looked at after others.
     usual_names
         Argument to other names that software usually has for it, the most usual first.
+    directions
+        Directions of systematic errors of an operation, which are fitted together; none where they are not measured.
     unstated
         Argument to its value where a case states none, as a Python expression, for functions that demand it.
     nonfinite_profiles
@@ -174,6 +200,7 @@ class Family:
     is_probe: Callable[[Case], bool] = lambda _: False
     shows_little: Callable[[Case], bool] = lambda _: False
     usual_names: Callable[[], Mapping[str, Sequence[str]]] = dict
+    directions: Callable[[str], tuple[Direction, ...]] = lambda _: ()
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()

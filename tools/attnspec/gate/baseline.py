@@ -119,6 +119,8 @@ def baseline_of(
     declaration = report.declaration
     answered: dict[str, set[str]] = {}
     for result in report.results:
+        if result.is_of_run:
+            continue
         of_dtype = answered.setdefault(result.dtype, set())
         if result.status != "unsupported":
             of_dtype.add(result.case.id)
@@ -132,15 +134,15 @@ def baseline_of(
         graded=count_graded(report.results),
         suite_version=report.suite_version,
         suite_digest=report.suite_digest,
-        cases={result.case.id: result.case.revision for result in report.results},
+        cases={result.case.id: result.case.revision for result in report.results if not result.is_of_run},
         answered={dtype: frozenset(ids) for dtype, ids in answered.items()},
         ungraded_arguments=ungraded_arguments,
     )
 
 
 def count_graded(results: Iterable[Result]) -> int:
-    """Return how many results were graded, right or wrong."""
-    return sum(result.status not in NOT_GRADED for result in results)
+    """Return how many results of cases were graded, right or wrong."""
+    return sum(result.status not in NOT_GRADED and not result.is_of_run for result in results)
 
 
 def check_same_implementation(report: Report, baseline: Baseline) -> None:

@@ -18,6 +18,7 @@ from attnspec.gate import ungraded_arguments
 from attnspec.gate.baseline import Baseline, Key, count_graded, key_of, name_of, result_message
 from attnspec.gate.finding import Finding, Weight, failure, result_ending
 from attnspec.grading import RIGHT
+from attnspec.reports.entries import is_of_run
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
@@ -51,15 +52,15 @@ class Comparison:
             yield from self._count_findings()
             yield from ungraded_arguments.findings(self.report.arguments, self.baseline.ungraded_arguments, self.better)
         yield from ungraded_arguments.newly_called(self._newly_called, self.report.declaration)
-        yield from self._entries_without_result()
+        yield from self.entries_without_result()
         yield from self._capabilities()
         yield from self._conventions()
         yield from self._fewer_graded()
         yield from self._new_cases()
 
     def _is_known(self, result: Result) -> bool:
-        """Return whether the baseline has seen this case, as it is now."""
-        return self.baseline.cases.get(result.case.id) == result.case.revision
+        """Return whether the baseline has seen this case, as it is now; what is of the whole run is always known."""
+        return result.is_of_run or self.baseline.cases.get(result.case.id) == result.case.revision
 
     def _was_unsupported(self, result: Result) -> bool:
         """Return whether the baseline has seen a result, as unsupported."""
@@ -108,7 +109,7 @@ class Comparison:
             for result in self.report.results
             if result.status != "unsupported"
             and self._was_unsupported(result)
-            and ungraded_arguments.left_out_at_default(result.case, declaration)
+            and ungraded_arguments.left_out_at_default(result, declaration)
         ]
 
     @cached_property
@@ -199,10 +200,16 @@ class Comparison:
             weight = self.better if now < group.count and not group.is_claim and not gone else "fails"
             yield Finding("another count", weight, group.title, None, sentence)
 
-    def _entries_without_result(self) -> Generator[Finding]:
+    def entries_without_result(self) -> Generator[Finding]:
         """Find the entries that no run of the present suite can meet."""
         dtypes = {result.case.id: result.case.runs for result in self.report.results}
         for entry in self.baseline.entries:
+            if is_of_run(entry.case):
+                if entry.key not in self._right_of_run:
+                    continue
+                sentence = f"is listed as {entry.status} and is no more than roundings explain now: remove it"
+                yield Finding("passes now", self.better, *entry.key, sentence)
+                continue
             if entry.case not in self.suite_ids:
                 reason = self.retired.get(entry.case)
                 sentence = f"is listed, but there is no such case{f' (retired: {reason})' if reason else ''}"
@@ -211,6 +218,11 @@ class Comparison:
             else:
                 continue
             yield Finding("vanished", "fails", *entry.key, sentence)
+
+    @property
+    def _right_of_run(self) -> set[Key]:
+        """The systematic errors that were measured, and are none."""
+        return {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
 
     def _capabilities(self) -> Generator[Finding]:
         """Compare the operations and dtypes that are offered."""

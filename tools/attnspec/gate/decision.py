@@ -53,7 +53,7 @@ def judge(
     return Outcome(
         name=shown_name(report.declaration.name, None, report.conventions),
         passed=sum(result.status == "pass" for result in report.results),
-        graded=count_graded(report.results),
+        graded=count_graded(report.results) + sum(result.is_of_run for result in report.results),
         expected=sum(
             (entry := entries.get(key_of(result))) is not None and entry.status == result.status
             for result in report.wrong

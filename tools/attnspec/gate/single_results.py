@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.base import __version__
@@ -11,12 +12,15 @@ from attnspec.gate.baseline import NOT_EXPLAINED, Baseline
 from attnspec.gate.comparison import Comparison
 from attnspec.gate.decision import Demands, judge
 from attnspec.grading import WRONG, Status
+from attnspec.reports.entries import is_of_run
 from attnspec.reports.report import Report
+from attnspec.runner.systematic import systematic_failures
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.gate.finding import Finding
     from attnspec.runner import Result
+    from attnspec.runner.systematic import SystematicError
     from attnspec.targets import Declaration
 
 _OF_A_WHOLE_RUN = ("fewer graded", "nothing graded", "not run")
@@ -75,6 +79,13 @@ class BesideBaseline:
         """Return why a result differs from the baseline's expectation; None where it is as expected."""
         subject, comparison = (result.case.id, result.dtype), Comparison(self._report(result), self._baseline, "fails")
         return next((found for found in comparison.of_results() if (found.subject, found.dtype) == subject), None)
+
+    def contradicts_run(self, errors: tuple[SystematicError, ...]) -> tuple[Finding, ...]:
+        """Return how systematic errors of a whole run differ from the baseline's expectation."""
+        report = replace(self._report(*systematic_failures(errors)), systematic=errors)
+        comparison = Comparison(report, self._baseline, "fails")
+        found = (*comparison.of_results(), *comparison.entries_without_result())
+        return tuple(finding for finding in found if is_of_run(finding.subject))
 
     def contradictions(self, suite_ids: Mapping[str, object], retired: Mapping[str, str]) -> tuple[Finding, ...]:
         """Return failures for any results: of the declaration, and of entries without a case.

@@ -15,7 +15,6 @@ from attnspec.grading import NOT_GRADED, RIGHT
 from attnspec.reports.wording import counted
 
 if TYPE_CHECKING:
-    from attnspec.cases import Case
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.runner import Result
     from attnspec.targets import Declaration
@@ -57,13 +56,16 @@ def findings(
         yield Finding("graded now", better, f"{argument} of {operation}", None, sentence)
 
 
-def left_out_at_default(case: Case, declaration: Declaration) -> list[str]:
-    """Return the attributes that a case states at their default, and that an implementation is called without."""
+def left_out_at_default(result: Result, declaration: Declaration) -> list[str]:
+    """Return the attributes that a case states at their default, and that an implementation was called without."""
+    case, declined = result.case, result.verdict.at_default
     defaults = OPERATIONS[case.operation].defaults
     return [
         name
         for name, value in case.attributes.items()
-        if name in defaults and value == defaults[name] and declaration.lacks_argument(case.operation, name)
+        if name in defaults
+        and value == defaults[name]
+        and (name in declined or declaration.lacks_argument(case.operation, name))
     ]
 
 
@@ -73,7 +75,7 @@ def newly_called(results: Sequence[Result], declaration: Declaration) -> Generat
     for result in results:
         if result.status in NOT_GRADED:
             continue
-        for name in left_out_at_default(result.case, declaration):
+        for name in left_out_at_default(result, declaration):
             of.setdefault(name, Counter())[result.status in RIGHT] += 1
     for name, counts in of.items():
         wrong = f", {counts[False]} went wrong" if counts[False] else ""

@@ -93,8 +93,9 @@ def updated_baseline(
         for result in results
         if result.status not in RIGHT and result.status != "unsupported"
     ]
+    of_cases = [result for result in results if not result.is_of_run]
     arguments = listed_anew(report.arguments, None if old is None else old.ungraded_arguments, NOT_EXPLAINED)
-    return baseline_of(report, entries, _groups(results, old), arguments)
+    return baseline_of(report, entries, _groups(of_cases, old), arguments)
 
 
 def _reason(result: Result, old: Baseline | None, reasons: Mapping[str, str] = _NO_REASONS) -> str:

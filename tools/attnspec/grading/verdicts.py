@@ -22,6 +22,7 @@ from attnspec.contract.implementation import (
 )
 from attnspec.grading.elements import Compared, Worst, compare, sampled_outputs
 from attnspec.grading.expectation import MustRefuse, NotGraded, Properties, Run, Values
+from attnspec.grading.pull import Pull
 
 Status = Literal["pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed"]
 STATUSES: tuple[Status, ...] = ("pass", "ungraded", "fail", "unsupported", "error", "crash", "timeout", "malformed")
@@ -36,6 +37,9 @@ NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
 OUTPUTS_UNCHANGED = "outputs_unchanged"
 """The check that fails where a call writes over what an earlier one returned."""
 
+SYSTEMATIC = "systematic"
+"""The check of a run that fails where the errors of all results together have a cause that no rounding has."""
+
 _ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in conventions_settling(Settles.LIFETIME))
 
 _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nothing is expected of it"
@@ -44,11 +48,15 @@ _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or n
 class Verdict(NamedTuple):
     """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
-    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects. Of several outputs,
+    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole it
+    is systematic. Of several outputs,
     the first wrong step in the order of computing is named with the right ones before it. `worst` is of the output that
     failed, or of all; `median` is of error / tolerance over the graded elements of the first output. `ungraded`
     elements have a tolerance that says nothing, or are expected of nobody. `under` names declared alternatives.
     `fused`: whether half precision graded unfused would pass the fused grade too; None where that is not the question.
+    `at_default`: attributes that a request stated at their default, and without which the answer came: it was declined
+    with them.
+    `pull`: what the errors of a pass say together, for the fit of systematic errors over a run.
     """
 
     status: Status
@@ -63,6 +71,8 @@ class Verdict(NamedTuple):
     under: str | None = None
     fused: bool | None = None
     message: str = ""
+    at_default: tuple[str, ...] = ()
+    pull: Pull | None = None
 
 
 def grade(run: Run, answer: Answer) -> Verdict:

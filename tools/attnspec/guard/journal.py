@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from attnspec.grading import Run, Verdict
+    from attnspec.grading.pull import Pull
     from attnspec.runner import Key, Occasion, Result
     from attnspec.runner.result import Law, Measured
     from attnspec.targets import Declaration
@@ -178,6 +179,10 @@ class Journal:
         if operation in self._wrong:
             self._keep_passes(operation, _PASSES_AT_ONCE)
 
+    def keep_pulls(self, pulls: Mapping[Key, Pull]) -> None:
+        """Write down what the errors of all passing results say, in one record."""
+        self._append(("pulls", dict(pulls)))
+
     def keep_ending(self, ending: Ending, problem: str = "") -> None:
         """Write down how the run ended, and what is known only at its end.
 
@@ -298,10 +303,8 @@ class Journal:
                     key = (case, dtype)
                 case ("at", span):
                     outputs[key] = span
-                case ("same", later):
-                    results |= {
-                        of: JournalEntry(results[of].verdict, results[of].seconds, same) for of, same in later.items()
-                    }
+                case ("same" | "pulls" as kind, later):
+                    results |= {of: _completed(results[of], kind, known) for of, known in later.items()}
                 case ("ends", ending, problem):
                     pass
                 case _:
@@ -312,6 +315,13 @@ class Journal:
 
         measured = _measured(laws, calls) if laws else None
         return Reported(declaration, self._requested(), results, ending, problem, got, settled, about, measured)
+
+
+def _completed(entry: JournalEntry, kind: Literal["same", "pulls"], known: Any) -> JournalEntry:
+    """Return an entry with what is known at the end of a run alone."""
+    if kind == "same":
+        return JournalEntry(entry.verdict, entry.seconds, known)
+    return JournalEntry(entry.verdict._replace(pull=known), entry.seconds, entry.same_bits)
 
 
 def _measured(laws: Sequence[tuple[Any, ...]], calls: int) -> Measured:

@@ -15,6 +15,7 @@ from attnspec.offline.exporting import why_not_exported
 from attnspec.offline.manifest import Manifest, file_stem
 from attnspec.offline.tensor_files import READERS, TensorFileError
 from attnspec.runner import Key, Resolved, Result, offered_part, planned_runs
+from attnspec.runner.systematic import with_pulls
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
 
 
@@ -84,4 +85,4 @@ def graded_answers(suite: Suite, manifest: Manifest, declaration: Declaration, f
             answer = read_answer_file(folder, run) if reason is None else Declined(f"not exported: {reason}")
             got = answer.values if isinstance(answer, Outputs) else None
             results.append(Result(run, grade(run, answer), 0.0, got, numbers_alone=True))
-    return tuple(results)
+    return with_pulls(results)

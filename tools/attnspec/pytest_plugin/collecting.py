@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,11 +23,18 @@ from attnspec.pytest_plugin.phases import has_one_phase, run_in_one_phase
 
 if TYPE_CHECKING:
     from attnspec.cases import Case
+    from attnspec.gate.finding import Finding
+    from attnspec.grading.pull import Pull
     from attnspec.pytest_plugin.validating import Validating
-    from attnspec.runner import Result
+    from attnspec.reports.taken_arguments import TakenArgument
+    from attnspec.runner import Key, Result
+    from attnspec.targets import Declaration
 
 _ROOT = "attnspec"
 _BASELINE = f"{_ROOT}/baseline"
+_TAKEN = f"{_ROOT} arguments"
+_PULLS = f"{_ROOT} pulls"
+"""The name under which a worker of xdist hands over what the errors of its results say."""
 
 # Pytest puts the way to its root folder before what it prints.
 _PRINTED = re.compile(rf"(?:.*/)?({_ROOT}/[a-z0-9_]+(?:::.*)?)")
@@ -40,6 +49,11 @@ class Collecting:
         self._outcomes: set[str] = set()
         self._wrong: list[Result] = []
         self._from_workers: list[bytes] = []
+        self._taken: list[Sequence[TakenArgument]] = []
+        self._is_whole = True
+        self._pulls: dict[Key, Pull] = {}
+        self._declaration: Declaration | None = None
+        self._of_run: tuple[str, ...] = ()
         on_this_command_line = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
         # A validation that is requested here, without any path, excludes other tests; one in a file adds to them.
         if on_this_command_line and config.args_source != pytest.Config.ArgsSource.ARGS:
@@ -116,25 +130,71 @@ class Collecting:
         return ("ungraded", "u", "UNGRADED") if _is_ungraded(report) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Release the implementation; a worker of xdist hands over its failures; fail if nothing could be graded."""
+        """Release the implementation; a worker of xdist hands over its results; fail by what is of the run as a whole.
+
+        That is where nothing could be graded, and where all that passed shows a systematic error.
+        """
         if self._validating is not None:
             self._validating.close()
-            if self._wrong and hasattr(session.config, "workeroutput"):
-                from attnspec.pytest_plugin.validating import packed
+            self._taken.append(self._validating.taking.found())
+            self._pulls, self._declaration = self._validating.pulls, self._validating.implementation.declaration
+            if hasattr(session.config, "workeroutput"):
+                self._hand_over(self._validating, cast("Any", session.config).workeroutput)
+                self._pulls = {}
+        if self._pulls and self._declaration is not None:
+            from attnspec.pytest_plugin.validating import contradictions_of_run, selected_suite
 
-                handed_over = packed(
-                    self._validating.implementation.declaration, self._validating.beside_what_passed(self._wrong)
-                )
-                cast("Any", session.config).workeroutput[_ROOT] = handed_over
-        if self._graded_nothing() and session.exitstatus == pytest.ExitCode.OK:
+            options = session.config.option
+            suite = selected_suite(options) if self._validating is None else self._validating.suite
+            self._of_run = contradictions_of_run(self._pulls, suite, self._declaration, options)
+        is_closed = self._graded_nothing() or any(finding.weight == "fails" for finding in self._of_arguments())
+        if (is_closed or self._of_run) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _hand_over(self, validating: Validating, output: dict[str, Any]) -> None:
+        """Hand failures, the arguments that are taken, and what errors say, over to the controller of xdist."""
+        output[_PULLS] = pickle.dumps((validating.implementation.declaration, validating.pulls), 5)
+        output[_TAKEN] = self._is_whole, [tuple(vars(each).values()) for each in validating.taking.found()]
+        if self._wrong:
+            from attnspec.pytest_plugin.validating import packed
+
+            output[_ROOT] = packed(validating.implementation.declaration, validating.beside_what_passed(self._wrong))
+
+    def _of_arguments(self) -> list[Finding]:
+        """Return the findings on arguments that nothing graded shows; the gate's, where there is a baseline."""
+        from attnspec.gate.storing import read_baseline
+        from attnspec.gate.ungraded_arguments import findings
+        from attnspec.reports.taken_arguments import merged
+
+        option = self._config.option
+        if not any(self._taken):
+            return []
+        taken = merged(self._taken)
+        listed = read_baseline(Path(option.attnspec_baseline)).ungraded_arguments if option.attnspec_baseline else None
+        found = findings(taken, listed, "notes")
+        # Who selects tests leaves out some that may grade an argument.
+        is_whole = self._is_whole and not self.named
+        return [each if is_whole or each.weight != "fails" else replace(each, weight="warns") for each in found]
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Note that not all is run."""
+        self._is_whole = self._is_whole and not any(isinstance(item, CaseInDtype) for item in items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over the results of a worker of xdist; one that crashed has left none."""
-        handed_over = getattr(node, "workeroutput", {}).get(_ROOT)
-        if handed_over is not None:
-            self._from_workers.append(handed_over)
+        output: dict[str, Any] = getattr(node, "workeroutput", {})
+        if _ROOT in output:
+            self._from_workers.append(output[_ROOT])
+        if _TAKEN in output:
+            from attnspec.reports.taken_arguments import TakenArgument
+
+            is_whole, taken = output[_TAKEN]
+            self._is_whole = self._is_whole and is_whole
+            self._taken.append([TakenArgument(*each) for each in taken])
+        if _PULLS in output:
+            self._declaration, of_worker = pickle.loads(output[_PULLS])
+            self._pulls |= of_worker
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Print the facts common to the failures, or that nothing could be graded."""
@@ -145,6 +205,12 @@ class Collecting:
             terminalreporter.write_sep("=", "what went wrong", bold=True, red=True)
             for line in summary_lines(results):
                 terminalreporter.write_line(line)
+        for finding in self._of_arguments():
+            if finding.weight != "notes":
+                line = f"attnspec: taken, and not graded: {finding.subject}: {finding.sentence}"
+                terminalreporter.write_line(plain_text(line), red=finding.weight == "fails")
+        for sentence in self._of_run:
+            terminalreporter.write_line(f"attnspec: {plain_text(sentence)}", red=True)
         if self._graded_nothing() and exitstatus != pytest.ExitCode.INTERRUPTED:
             terminalreporter.write_line("attnspec: nothing could be graded; -rs says why.", red=True)
 

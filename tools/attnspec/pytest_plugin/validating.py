@@ -17,7 +17,8 @@ from attnspec.contract.dtypes import ANY
 from attnspec.gate.finding import Finding
 from attnspec.gate.single_results import BesideBaseline
 from attnspec.gate.storing import read_baseline
-from attnspec.grading import NotGraded
+from attnspec.grading import NotGraded, Verdict
+from attnspec.grading.pull import Pull
 from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
@@ -29,7 +30,9 @@ from attnspec.pytest_plugin.debugging import (
 )
 from attnspec.pytest_plugin.explaining import Explaining, contradiction_sentence
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
-from attnspec.runner import Key, Resolved, Result, Run, Session, offered_part, planned_runs, run_by_itself
+from attnspec.reports.taken_arguments import Taking
+from attnspec.runner import Key, Resolved, Result, Run, Session, offered_part, planned_runs, run_by_itself, ungraded_run
+from attnspec.runner.systematic import systematic_errors, with_pulls
 from attnspec.targets import Declaration, Implementation
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_dtypes_and_conventions
@@ -59,7 +62,9 @@ class Validating:
         self._session = Session(self.suite, self.implementation, Resolved(declared))
         self._planned: dict[Key, Run] = {}
         self._passed: dict[str, list[Result]] = {}
+        self.pulls: dict[Key, Pull] = {}
         self.explaining = Explaining(self._passed)
+        self.taking = Taking(self.implementation.declaration, declared)
 
     @classmethod
     def from_options(cls, options: Any) -> Self:
@@ -117,8 +122,12 @@ class Validating:
         """Run and grade one case in one dtype, twice in a row; a refusal together with its valid counterpart."""
         result = run_by_itself(self.planned(case, dtype), self._session)
         del self._planned[case.id, dtype]
+        self.taking.add(result)
         if self.is_debugged and isinstance(self.seen.raised, pytest.exit.Exception):
             raise self.seen.raised  # his debugger was quit
+        pull = with_pulls([result])[0].verdict.pull
+        if pull is not None:
+            self.pulls[case.id, dtype] = pull
         passed = self._passed.setdefault(case.operation, [])
         if result.status == "pass" and len(passed) < _PASSES_KEPT:
             passed.append(result)
@@ -182,6 +191,22 @@ def _target(options: Any) -> Target:
     if options.trace and not target.is_imported:
         raise UsageError(f"--trace steps through this process alone; leave out {PREFIX}-command and {PREFIX}-timeout.")
     return target
+
+
+def contradictions_of_run(
+    pulls: Mapping[Key, Pull], suite: Suite, declaration: Declaration, options: Any
+) -> tuple[str, ...]:
+    """Return what all passing results say together and no baseline expects, a sentence each."""
+    conventions = stated_conventions(options)
+    results = [
+        Result(ungraded_run(suite.cases[case_id], dtype, ""), Verdict("pass", pull=pull), 0.0, None)
+        for (case_id, dtype), pull in pulls.items()
+    ]
+    errors = systematic_errors(results, Resolved({**declaration.conventions, **conventions}))
+    if not options.attnspec_baseline:
+        return tuple(f"{error.id} ({error.dtype}): {error.sentence}" for error in errors if error.is_wrong)
+    baseline = BesideBaseline(read_baseline(Path(options.attnspec_baseline)), declaration, conventions)
+    return tuple(f"{found.subject} ({found.dtype}): {found.sentence}" for found in baseline.contradicts_run(errors))
 
 
 def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:

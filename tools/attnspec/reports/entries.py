@@ -9,13 +9,18 @@ from typing import Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
-from attnspec.grading import WRONG
+from attnspec.grading import SYSTEMATIC, WRONG
 from attnspec.reports import wording
 from attnspec.targets.target import Target, invocation_fields
 
 _SUSPICIONS = 3
 _PARTIAL_EXPLANATIONS = 3
 _LONGEST_WORD = 200
+
+
+def is_of_run(case: str) -> bool:
+    """Return whether an id is of the run as a whole, and of no case."""
+    return profile_of(case) == SYSTEMATIC
 
 
 def implementation_name(document: Mapping[str, Any]) -> str:
@@ -155,10 +160,11 @@ def suspicions(document: Mapping[str, Any], operation: str) -> list[str]:
 
 
 def rerun_command(document: Mapping[str, Any], case: str, dtype: str) -> str:
-    """Return the command that runs one (case, dtype) again."""
+    """Return the command that runs one (case, dtype) again; what is of the whole run takes all cases."""
     command, options = command_words(document)
     of_dtype = [] if dtype == ANY else ["--dtype", dtype]
-    words = [*command, "--select", case, *of_dtype, *options]
+    selected = [] if is_of_run(case) else ["--select", case]
+    words = [*command, *selected, *of_dtype, *options]
     return shlex.join(plain_text(word, longest=_LONGEST_WORD) for word in words)
 
 

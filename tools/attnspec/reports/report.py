@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Key, Result
+    from attnspec.runner.systematic import SystematicError
     from attnspec.targets import Declaration
 
 FORMAT = 1
@@ -161,6 +162,8 @@ class Report:
         How often the implementation was called again, to measure what it computes; None where it was not.
     could_be_declared
         Declarations under which most failures would be none; None where there are none.
+    systematic
+        Factors that were fitted over all passing results; a wrong one is among the results, too.
     gated
         The word of the gate; None where none was asked.
     """
@@ -178,6 +181,7 @@ class Report:
     ended_early: EndedEarly | None = None
     probes: int | None = None
     could_be_declared: Declarations | None = None
+    systematic: tuple[SystematicError, ...] = ()
     gated: Gated | None = None
 
     @property
@@ -193,7 +197,7 @@ class Report:
     @property
     def cases(self) -> int:
         """Number of cases that were run, or tried."""
-        return len({result.case.id for result in self.results})
+        return len({result.case.id for result in self.results if not result.is_of_run})
 
     @cached_property
     def arguments(self) -> tuple[TakenArgument, ...]:
@@ -308,8 +312,15 @@ def report_to_json(report: Report) -> dict[str, Any]:
         "left_out": dict(report.left_out),
         **{name: value for name, value in optional.items() if value is not None},
         "could_be_declared": json_types(report.could_be_declared),
+        "systematic": systematic_to_json(report.systematic),
         "count": len(report.results),
     }
+
+
+def systematic_to_json(errors: Sequence[SystematicError]) -> list[dict[str, Any]]:
+    """Return systematic errors, as the report's ``systematic`` has them."""
+    names = ("operation", "dtype", "direction", "sentence", "deviation", "uncertainty", "cases", "limit", "is_wrong")
+    return [{name: json_types(getattr(error, name)) for name in names} for error in errors]
 
 
 def _gate_to_json(gated: Gated) -> dict[str, Any]:

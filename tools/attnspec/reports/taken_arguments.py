@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -46,36 +46,65 @@ class _Seen:
     is_answered: bool = False
 
 
-def taken_arguments(
-    declaration: Declaration, conventions: Mapping[str, str], results: Sequence[Result]
-) -> tuple[TakenArgument, ...]:
-    """Return the arguments that operations take, in the contract's order; `conventions` are those of the grading.
+class Taking:
+    """The arguments that operations take, counted result by result.
 
     They are those that a signature names, or, where none can be read, those with which anything was answered. What
     follows from other inputs, is declared to be missing, or has one value alone by a convention is not looked for.
     """
-    looked_for = {name: _looked_for(name, declaration, conventions) for name in declaration.operations}
-    seen: dict[tuple[str, str], _Seen] = {}
-    for result in results:
+
+    def __init__(self, declaration: Declaration, conventions: Mapping[str, str]) -> None:
+        self._named = declaration.arguments
+        self._looked_for = {name: _looked_for(name, declaration, conventions) for name in declaration.operations}
+        self._seen: dict[tuple[str, str], _Seen] = {}
+
+    def add(self, result: Result) -> None:
+        """Count a result for the arguments that its case states."""
         case, status = result.case, result.status
+        looked_for = self._looked_for.get(case.operation, ())
         for argument in (*case.inputs, *case.attributes):
-            if argument not in looked_for.get(case.operation, ()):
+            if argument not in looked_for:
                 continue
-            of_argument = seen.setdefault((case.operation, argument), _Seen())
-            of_argument.is_answered = of_argument.is_answered or status != "unsupported"
+            seen = self._seen.setdefault((case.operation, argument), _Seen())
+            is_answered = status != "unsupported" and argument not in result.verdict.at_default
+            seen.is_answered = seen.is_answered or is_answered
             if not case.shows(argument, result.dtype):
                 continue
             if status in NOT_GRADED:
-                of_argument.reasons[result.verdict.message] += 1
+                seen.reasons[result.verdict.message] += 1
             else:
-                of_argument.graded += 1
-    return tuple(
-        TakenArgument(operation, argument, found.graded, found.reasons.total(), _most_frequent(found.reasons))
-        for operation, arguments in looked_for.items()
-        for argument in arguments
-        if (found := seen.get((operation, argument))) is not None
-        and (found.is_answered or operation in declaration.arguments)
-    )
+                seen.graded += 1
+
+    def found(self) -> tuple[TakenArgument, ...]:
+        """Return the arguments that are taken, in the contract's order."""
+        return tuple(
+            TakenArgument(operation, argument, seen.graded, seen.reasons.total(), _most_frequent(seen.reasons))
+            for operation, arguments in self._looked_for.items()
+            for argument in arguments
+            if (seen := self._seen.get((operation, argument))) is not None
+            and (seen.is_answered or operation in self._named)
+        )
+
+
+def taken_arguments(
+    declaration: Declaration, conventions: Mapping[str, str], results: Sequence[Result]
+) -> tuple[TakenArgument, ...]:
+    """Return the arguments that operations take, over some results; `conventions` are those of the grading."""
+    taking = Taking(declaration, conventions)
+    for result in results:
+        taking.add(result)
+    return taking.found()
+
+
+def merged(parts: Iterable[Sequence[TakenArgument]]) -> tuple[TakenArgument, ...]:
+    """Return the arguments of several shares of one run."""
+    found: dict[tuple[str, str], TakenArgument] = {}
+    for each in (each for part in parts for each in part):
+        key = each.operation, each.argument
+        other = found.get(key, TakenArgument(*key, 0, 0, None))
+        counts = other.graded + each.graded, other.not_graded + each.not_graded
+        found[key] = TakenArgument(*key, *counts, other.reason or each.reason)
+    return tuple(found.values())
 
 
 def _looked_for(operation: str, declaration: Declaration, conventions: Mapping[str, str]) -> tuple[str, ...]:

@@ -188,6 +188,16 @@ def numbers_compared(summary: Mapping[str, Any], fused: tuple[int, int] = (0, 0)
     return said
 
 
+def systematic_in_short(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Return in one sentence how many of at least one that were fitted to all that passed are off, and the furthest."""
+    wrong = sum(error["is_wrong"] for error in errors)
+    first = max(errors, key=lambda error: (error["is_wrong"], abs(error["deviation"]) / error["limit"]))
+    return (
+        f"Systematic errors, fitted to all that passed: {wrong or 'none'} of {len(errors)} measured; the "
+        f"furthest, in {first['operation']}: {first['sentence']}."
+    )
+
+
 def made_by(version: str, digest: str, cases: int, environment: Mapping[str, str]) -> str:
     """Return the makers of a report (suite, harness), without a full stop."""
     ran_on = ", ".join(f"{name} {value}" for name, value in environment.items())

@@ -12,6 +12,7 @@ from typing import Any, cast
 from attnspec.base.errors import FixtureError, ReportError
 from attnspec.contract import OPERATIONS
 from attnspec.grading import WRONG
+from attnspec.reports.entries import is_of_run
 
 Runs = tuple[tuple[str, str], ...]
 """(case, dtype) of some runs."""
@@ -50,12 +51,15 @@ def compare_reports(old: Mapping[str, Any], new: Mapping[str, Any]) -> Changes:
     ranked = {entry.position: entry for entry in rank_reports((old, new), ("old", "new"))}
     return Changes(
         failing=tuple(run for run in both if after[run] in WRONG and before[run] not in WRONG),
-        fixed=tuple(run for run in both if after[run] == "pass" and before[run] in WRONG),
+        # What is of the whole run has a result only where it is wrong.
+        fixed=tuple(
+            run for run in before if before[run] in WRONG and after.get(run, is_of_run(run[0]) and "pass") == "pass"
+        ),
         lost=tuple(run for run in both if after[run] == "unsupported" and before[run] != "unsupported"),
         gained=tuple(run for run in both if after[run] == "pass" and before[run] == "unsupported"),
         new=tuple(run for run in after if run not in before),
         new_failing=tuple(run for run in after if run not in before and after[run] in WRONG),
-        vanished=tuple(run for run in before if run not in after),
+        vanished=tuple(run for run in before if run not in after and not is_of_run(run[0])),
         same_suite=old["suite"]["digest"] == new["suite"]["digest"],
         accuracy=(ranked[0], ranked[1]) if ranked else None,
     )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import Case
-from attnspec.grading import WRONG, Run, Status, Verdict
+from attnspec.grading import SYSTEMATIC, WRONG, Run, Status, Verdict
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
 """Endings of clauses about a call: its inputs, its effects on them, and the outputs of a second one."""
@@ -76,6 +76,11 @@ class Result(NamedTuple):
     def status(self) -> Status:
         """The verdict's status."""
         return self.verdict.status
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether it is of the run as a whole, and of no case."""
+        return self.verdict.check == SYSTEMATIC
 
     @property
     def is_wrong(self) -> bool:

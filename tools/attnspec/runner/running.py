@@ -54,6 +54,8 @@ def run_suite(
             backwards = [key for *_, key in sorted(numbered, reverse=True)]
             _check(session, of_each_run, [key for key in backwards if key not in settled])
         _check(session, of_all_runs, [*session.results])
+        if is_whole:
+            session.keep_pulls()
     if isinstance(implementation, Conversing):
         (implementation.hear_out if goes_on else implementation.finish)()
     positions = {case_id: position for position, case_id in enumerate(suite.cases)}

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from attnspec.cases import Suite
 from attnspec.contract.convention import Settles
-from attnspec.contract.implementation import Answer, Implementation, Outputs
+from attnspec.contract.implementation import Answer, Declined, Implementation, Outputs
 from attnspec.grading import NotGraded, Run, Status, Verdict, grade
+from attnspec.grading.pull import Pull
 from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
+from attnspec.runner.systematic import with_pulls
 
 Occasion = Literal["first", "again", "changed", "counterpart"]
 """Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
@@ -41,6 +43,10 @@ class Follower(Protocol):
 
     def keep_result(self, result: Result) -> None:
         """Take note of a result; a later one of the same (case, dtype) replaces it."""
+        ...
+
+    def keep_pulls(self, pulls: Mapping[Key, Pull]) -> None:
+        """Take note of what the errors of passing results say together, once all are there."""
         ...
 
 
@@ -71,6 +77,11 @@ class Kept:
         self.results[result.case.id, result.dtype] = result
         for other in self._others:
             other.keep_result(result)
+
+    def keep_pulls(self, pulls: Mapping[Key, Pull]) -> None:
+        """Pass them on: the results that are kept are for a run that ends early."""
+        for other in self._others:
+            other.keep_pulls(pulls)
 
 
 @dataclass
@@ -125,10 +136,30 @@ class Session:
         """Call the implementation for a run, for the first time or on behalf of another one, and grade the answer."""
         if isinstance(run.expected, NotGraded):
             return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
-        answer, seconds = self.call(run, "first" if on_behalf_of is None else "counterpart", on_behalf_of)
+        occasion: Occasion = "first" if on_behalf_of is None else "counterpart"
+        answer, seconds = self.call(run, occasion, on_behalf_of)
+        at_default = self._declined_at_default(run) if isinstance(answer, Declined) else ()
+        if at_default:
+            # Left out, they have the same value: who does not know an attribute needs no other.
+            plainer = run._replace(
+                attributes={name: value for name, value in run.attributes.items() if name not in at_default}
+            )
+            plain, taken = self.call(plainer, occasion, on_behalf_of)
+            if isinstance(plain, Declined):
+                at_default = ()
+            else:
+                run, answer, seconds = plainer, plain, taken
         # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
         got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
-        return Result(run, self.judge(run, answer), seconds, got)
+        verdict = self.judge(run, answer)
+        return Result(run, verdict._replace(at_default=at_default) if at_default else verdict, seconds, got)
+
+    def _declined_at_default(self, run: Run) -> tuple[str, ...]:
+        """Return the attributes at their default of a declined request; none where a signature says what is taken."""
+        operation = run.operation
+        if operation.name in self.implementation.declaration.arguments:
+            return ()
+        return tuple(run.attributes.keys() - operation.beside_defaults(run.attributes, ()).keys())
 
     def keep(self, result: Result) -> None:
         """Keep a result instead of an earlier one of its run, and pass it on to the follower.
@@ -142,3 +173,11 @@ class Session:
         self.results[key] = result
         if self.follower is not None:
             self.follower.keep_result(result)
+
+    def keep_pulls(self) -> None:
+        """Keep with each result that passed what its errors say, which is summed for all of them together."""
+        self.results = dict(zip(self.results, with_pulls([*self.results.values()]), strict=True))
+        pulls = ((key, result.verdict.pull) for key, result in self.results.items())
+        found = {key: pull for key, pull in pulls if pull is not None}
+        if self.follower is not None:
+            self.follower.keep_pulls(found)

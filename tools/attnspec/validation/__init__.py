@@ -19,7 +19,8 @@ from attnspec.contract import OPERATIONS, declarations
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
 from attnspec.reports.report import Invocation, Report, invocation_of
-from attnspec.runner import Follower, Result, Run, Share, offered_part, run_suite, share_of
+from attnspec.runner import Follower, Resolved, Result, Run, Share, offered_part, run_suite, share_of
+from attnspec.runner.systematic import systematic_errors, systematic_failures
 from attnspec.targets.target import TargetOptions, as_tuple, spelled_out, target_of
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ def make_report(
     without a result in a run that ended early, for the reason `ended_early`.
     """
     left_out = offered_part(suite, declaration.operations).left_out
+    systematic = systematic_errors(results, Resolved({**declaration.conventions, **conventions}))
+    results = (*results, *systematic_failures(systematic))
     diagnosis: tuple[Diagnosis, ...] = ()
     declarations: Declarations | None = None
     # The catalogue of mistakes is loaded only where there is something to explain.
@@ -159,7 +162,7 @@ def make_report(
         from attnspec.diagnosis import could_be_declared, diagnose
 
         diagnosis = diagnose(results, laws=() if measured is None else measured.laws)
-        declarations = could_be_declared(results)
+        declarations = could_be_declared([result for result in results if not result.is_of_run])
     return Report(
         declaration=declaration,
         conventions={**declaration.conventions, **conventions},
@@ -178,6 +181,7 @@ def make_report(
         invocation=invocation or Invocation(),
         not_run=not_run,
         ended_early=ended_early,
+        systematic=systematic,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import FORMAT
 from attnspec.contract.dtypes import HALF_PRECISION
+from attnspec.grading import SYSTEMATIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +52,9 @@ class Findings:
 
 def find(matrix: Matrix, clauses: Iterable[str], exercised: Iterable[str]) -> Findings:
     """Read the findings of a whole matrix, by the ids of all clauses and of those that a case exercises."""
-    clauses, exercised = tuple(clauses), set(exercised)
+    # What errors have in common is of a whole run, of no case, and no mistake of the catalogue is so small.
+    clauses = tuple(clause for clause in clauses if not clause.endswith(f".{SYSTEMATIC}"))
+    exercised = set(exercised)
     broken = {trial.clause for trial in matrix.mistakes}
     return Findings(
         surviving=tuple(

@@ -31,6 +31,7 @@ from attnspec.cases.stored_tolerances import (
     compressed,
     grade_called,
     grade_name,
+    in_steps,
     model_digest,
     packed,
     rounded_up,
@@ -43,6 +44,7 @@ from attnspec.contract.dtypes import REFERENCE_DTYPE, rounded_to, to_run_dtype
 from attnspec.contract.implementation import Outputs
 from attnspec.grading import RIGHT, InInterval, Run, Values, in_interval, verdicts
 from attnspec.grading.expectation import reference_outputs
+from attnspec.grading.pull import computed_slopes
 from attnspec.runner.changed_call import changed_run, expected_by_reference
 from attnspec.runner.planning import prepare
 
@@ -55,14 +57,18 @@ SLACK = 1e-9
 STEP = 2.0**-8
 """Largest relative step from one number that is stored to the next: by so much a tolerance may be rounded up."""
 
+FEW = 0.01
+"""Share of an output's slopes that lie at the border of where they are straight, and may be silent elsewhere."""
+
 Marks = Mapping[str, NDArray[np.bool_]]
 
 
 class _Bounds(NamedTuple):
     """The part of a case's bounds that is stored: errors, marked elements, and conventions that would change them.
 
-    `intervals` has the elements that an interval alone bounds, and its ends at these. `changed` are the bounds of the
-    case's call with one argument changed; `without_effect` has arguments, with dtypes, that may as well be left out.
+    `intervals` has the elements that an interval alone bounds, and its ends at these. `slopes` are those of an output
+    in a direction. `changed` are the bounds of the case's call with one argument changed; `without_effect` has
+    arguments, with dtypes, that may as well be left out.
     """
 
     grades: tuple[Grade, ...]
@@ -72,6 +78,7 @@ class _Bounds(NamedTuple):
     left_open: Mapping[Grade, Marks]
     intervals: Mapping[tuple[str, Grade], tuple[NDArray[np.bool_], NDArray[np.float64]]]
     sensitive_to: tuple[str, ...]
+    slopes: Mapping[tuple[str, str], NDArray[np.float64]] = MappingProxyType({})
     without_effect: Mapping[str, Sequence[str]] = MappingProxyType({})
     changed: _Bounds | None = None
 
@@ -144,6 +151,12 @@ def _read(stored: StoredTolerances) -> _Bounds:
         {grade: marks for grade in grades if (marks := stored.marks("left_open", grade))},
         {key: (ends.elements, _ends_at(ends.elements, ends)) for key, ends in found.items() if ends is not None},
         tuple(stored.sensitive_to),
+        {
+            (direction, output): slope
+            for direction, of_outputs in stored.entry.get("slopes", {}).items()
+            for output in of_outputs
+            if (slope := stored.slope(direction, output)) is not None
+        },
         stored.without_effect,
     )
 
@@ -160,7 +173,9 @@ def _computed_bounds(case: Case) -> _Bounds:
             follows = None if other is None else expected_by_reference(run, other.case)
             if follows is not None:
                 changed |= prepare(follows, [dtype], normative)
-    bounds = _bounds_of(runs, normative)._replace(without_effect=_without_effect(case, runs))
+    bounds = _bounds_of(runs, normative)._replace(
+        slopes=_slopes_of(next(iter(runs.values()))), without_effect=_without_effect(case, runs)
+    )
     return bounds._replace(changed=_bounds_of(changed, normative)) if changed else bounds
 
 
@@ -223,6 +238,17 @@ def _bounds_of(runs: Mapping[str, Run], normative: Choices) -> _Bounds:
     left_open = {grade: left_open[grade] for grade in grades if grade in left_open}
     sensitive_to = tuple(_sensitive_to(runs, normative))
     return _Bounds(grades, errors, unspecified, by_convention, left_open, intervals, sensitive_to)
+
+
+def _slopes_of(run: Run) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the slopes of a case's outputs, by direction and output."""
+    assert isinstance(run.expected, Values)
+    return {
+        (direction, output): slope
+        for direction, of_outputs in computed_slopes(run).items()
+        for output, slope in of_outputs.items()
+        if output in run.expected.outputs
+    }
 
 
 def _whole(marks: Marks, run: Run) -> Marks:
@@ -288,6 +314,18 @@ def _hold(stored: _Bounds, computed: _Bounds) -> bool:
             and np.allclose(stored.intervals[key][1], ends, rtol=SLACK, atol=0)
             for key, (elements, ends) in computed.intervals.items()
         )
+        and stored.slopes.keys() == computed.slopes.keys()
+        and all(_speak_alike(stored.slopes[key], slope) for key, slope in computed.slopes.items())
+    )
+
+
+def _speak_alike(stored: NDArray[np.float64], computed: NDArray[np.float64]) -> bool:
+    """Return whether slopes are those computed now, within a step, but for few that may be silent on one side alone."""
+    steps, step = in_steps(computed)
+    silent = np.isnan(stored) | np.isnan(computed)
+    return bool(
+        np.all(silent | (np.abs(stored - steps * step) <= 1.5 * step))
+        and np.count_nonzero(np.isnan(stored) != np.isnan(computed)) <= FEW * stored.size
     )
 
 
@@ -309,6 +347,7 @@ class _Written:
     codes: list[NDArray[np.uint32]] = field(default_factory=list["NDArray[np.uint32]"])
     marks: list[NDArray[np.bool_]] = field(default_factory=list["NDArray[np.bool_]"])
     ends: list[NDArray[np.float64]] = field(default_factory=list["NDArray[np.float64]"])
+    slopes: list[NDArray[np.int8]] = field(default_factory=list["NDArray[np.int8]"])
     _counts: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, case: Case, digest: str, bounds: _Bounds) -> None:
@@ -340,6 +379,9 @@ class _Written:
         for (name, grade), (elements, ends) in bounds.intervals.items():
             of_grade = entry.setdefault("in_interval", {}).setdefault(grade_name(grade), {})
             of_grade[name] = [self._put("marks", elements), self._put("ends", ends)]
+        for (direction, name), slope in bounds.slopes.items():
+            steps, step = in_steps(slope)
+            entry.setdefault("slopes", {}).setdefault(direction, {})[name] = [self._put("slopes", steps), step]
         return entry
 
     def content(self) -> bytes:
@@ -350,6 +392,7 @@ class _Written:
             np.concatenate([empty.astype(np.uint32), *self.codes]),
             np.concatenate([empty.astype(np.bool_), *self.marks]),
             np.concatenate([empty, *self.ends]),
+            np.concatenate([empty.astype(np.int8), *self.slopes]),
         )
 
     def _put_marks(self, marks: Marks) -> dict[str, int]:

@@ -7,8 +7,9 @@ from typing import Any, Literal
 from attnspec.base.plain_text import plain_text
 from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
-from attnspec.reports.report import Report
+from attnspec.reports.report import Report, systematic_to_json
 from attnspec.reports.wording import as_sentence
+from attnspec.runner.systematic import SystematicError
 from attnspec_draws.judge.candidate import Conditions
 from attnspec_draws.judge.certificate import Certificate
 from attnspec_draws.judge.own_inputs import OwnCheckFound
@@ -52,6 +53,8 @@ class JudgeReport:
         Conditions under which the candidate ran.
     conventions
         Conventions that its answers were graded by, where they are stated.
+    systematic
+        Factors that were fitted over all draws that passed.
     """
 
     candidate: str
@@ -67,6 +70,7 @@ class JudgeReport:
     sampled: Sampled | None = None
     own_checks: tuple[OwnCheckFound, ...] = ()
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    systematic: tuple[SystematicError, ...] = ()
 
     def __repr__(self) -> str:
         """Return the verdict and why, on a line."""
@@ -93,6 +97,7 @@ class JudgeReport:
             "seed": self.seed,
             "is_replay": self.is_replay,
             "conventions": dict(self.conventions),
+            "systematic": systematic_to_json(self.systematic),
             "conditions": {**asdict(self.conditions), "forbidden": list(self.conditions.forbidden)},
         }
 
@@ -117,7 +122,16 @@ def judge_report_of(
     diagnosis = (*causes, *map(plain_text, _of_own_conventions(report, own_conventions)))
     word, reason = _found(report, at, beside, causes, stopped)
     reason = plain_text(reason, longest=_LONGEST)
-    return JudgeReport(plain_text(candidate), word, reason, diagnosis=diagnosis, at=at, beside=beside, **fields)
+    return JudgeReport(
+        plain_text(candidate),
+        word,
+        reason,
+        diagnosis=diagnosis,
+        at=at,
+        beside=beside,
+        systematic=report.systematic,
+        **fields,
+    )
 
 
 def not_loaded(candidate: str, why: str, *, seed: str, is_replay: bool, conditions: Conditions) -> JudgeReport:
@@ -162,6 +176,9 @@ def _found(
     if beside.wrong:
         why = f"All {at.draws} draws at the shapes passed. Beside them: {_why(report, beside, diagnosis, stopped)}"
         return "right at your shapes, wrong beside them", why
+    systematic = [result.verdict.message for result in report.wrong if result.is_of_run]
+    if systematic:
+        return "wrong", f"Each of {at.passed} draws passed, but all together are off: {'; '.join(systematic)}."
     if stopped:
         return "wrong", f"All {at.passed} draws that were called passed. {stopped}"
     declined = f"; {beside.declined} there it declined" if beside.declined else ""

@@ -154,3 +154,59 @@ def test_an_argument_that_is_declared_missing_is_left_out_at_its_default():
 )
 def test_a_verdict_names_the_values_that_are_not_the_pages(conventions, shown):
     assert shown_name("mine", "2", conventions) == shown
+
+
+def packed_with(diagonal):
+    """The same for tokens of all sequences behind one another."""
+
+    def attention(query, key, value, query_starts, key_starts, is_causal=False):
+        of_one = attention_with(diagonal)
+        parts = [np.zeros((0, query.shape[1], value.shape[-1]))]
+        for first, last, begin, end in zip(query_starts, query_starts[1:], key_starts, key_starts[1:], strict=False):
+            sequence = query[first:last], key[begin:end], value[begin:end]
+            output = of_one(*(tokens.swapaxes(0, 1)[None] for tokens in sequence), is_causal=is_causal)
+            parts.append(output[0].swapaxes(0, 1))
+        return np.concatenate(parts)
+
+    return attention
+
+
+def test_packed_tokens_are_graded_as_top_left_and_offered_bottom_right():
+    known = {"fully_masked_row": "nan"}
+    options = {"layout": "packed", "profile": ["causal", "documents"]}
+    top_left = validated(packed_with(lambda queries, keys: 0), SDPA, conventions=known, **options)
+    assert not top_left.wrong
+    bottom_right = packed_with(lambda queries, keys: keys - queries)
+    report = validated(bottom_right, SDPA, conventions=known, **options)
+    assert len(report.wrong) >= 10
+    assert report.could_be_declared.conventions == {"causal_alignment": "bottom_right"}
+    after = validated(bottom_right, SDPA, conventions={**known, "causal_alignment": "bottom_right"}, **options)
+    assert not after.wrong
+
+
+def test_who_declines_what_it_does_not_know_is_called_without_the_default():
+    """No signature says what it takes: a default that is declined is left out of a second request."""
+
+    def attention(query, key, value, is_causal=False, **others):
+        if others:
+            raise NotImplementedError(f"no {', '.join(others)}")
+        return BOTTOM_RIGHT(query, key, value, is_causal)
+
+    report = validated(attention, SDPA, profile=["causal", "documents"])
+    declined = [result for result in report.results if "causal_alignment" in result.verdict.at_default]
+    assert len(declined) >= 10
+    offered = report.could_be_declared.conventions
+    assert offered["causal_alignment"] == "bottom_right"
+    assert not validated(attention, SDPA, profile=["causal", "documents"], conventions=offered).wrong
+
+
+def test_who_names_the_attribute_and_declines_its_default_is_not_called_without_it():
+    def attention(query, key, value, is_causal=False, causal_alignment="bottom_right"):
+        if causal_alignment == "top_left":
+            raise NotImplementedError("bottom right alone")
+        return BOTTOM_RIGHT(query, key, value, is_causal)
+
+    report = validated(attention, SDPA, profile="causal")
+    stating = [result for result in report.results if result.case.attributes.get("causal_alignment") == "top_left"]
+    assert stating
+    assert {result.status for result in stating} == {"unsupported"}

@@ -14,7 +14,7 @@ import numpy as np
 name = "mine"
 
 
-def scaled_dot_product_attention(query, key, value, is_causal=False{others}):
+def scaled_dot_product_attention(query, key, value, is_causal=False):
     {declining}
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
     queries, keys = scores.shape[-2:]
@@ -23,7 +23,7 @@ def scaled_dot_product_attention(query, key, value, is_causal=False{others}):
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True) @ value
 """
-DECLINING = "if others:\n        raise NotImplementedError(\"it has no argument 'causal_alignment'\")"
+DECLINING = "if is_causal and query.shape != key.shape:\n        raise NotImplementedError('one alignment')"
 
 
 @pytest.fixture
@@ -95,12 +95,12 @@ def from_before(checkout):
     for case_id in (TOP_LEFT, BOTTOM_RIGHT, SQUARE):
         checkout.add_case(case_id)
     mine = checkout.folder / "mine.py"
-    mine.write_text(CAUSAL.format(others=", **others", declining=DECLINING), "utf-8")
+    mine.write_text(CAUSAL.format(declining=DECLINING), "utf-8")
     document = checkout.update()
     document["groups"] = [{"argument": "causal_alignment", "count": 2, "reason": "one alignment"}]
     del document["ungraded_arguments"]
     checkout.baseline.write_text(json.dumps(document), "utf-8")
-    mine.write_text(CAUSAL.format(others="", declining="pass"), "utf-8")
+    mine.write_text(CAUSAL.format(declining="pass"), "utf-8")
     return checkout
 
 

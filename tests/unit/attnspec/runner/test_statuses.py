@@ -426,9 +426,9 @@ def test_operations_that_are_not_offered_are_unsupported():
     assert report.conforms
 
 
-def test_a_run_that_graded_nothing_does_not_conform():
+def test_a_run_that_graded_nothing_is_neither_right_nor_wrong():
     report = attnspec.validate(SimpleNamespace(softmax=raising(attnspec.Unsupported())), select=ROWS)
-    assert report.summary.conformance == "does not conform"
+    assert report.summary.conformance == "nothing graded"
     assert not report.wrong
     assert not report.conforms
 

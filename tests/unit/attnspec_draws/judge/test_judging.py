@@ -244,6 +244,27 @@ def test_what_acts_inside_python_is_refused_for_a_program():
         judged([candidate], shapes_from(SHAPES, said_by="it"), Conditions(megabytes=100), {})
 
 
+SCALE_OFF = """
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    return honest((query * {factor}).astype(query.dtype), key, value, is_causal)
+"""
+
+
+@pytest.mark.parametrize("factor", [1.0, 1 + 1e-6])
+def test_draws_that_pass_and_pull_together_are_wrong(tmp_path, monkeypatch, factor):
+    monkeypatch.syspath_prepend(str(EXPLOITS))
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text("utf-8"), "utf-8")
+    (tmp_path / "pulling.py").write_text(SCALE_OFF.format(factor=factor), "utf-8")
+    found = attnspec.judge(str(tmp_path / "pulling.py"), SHAPES, draws=24, seed="pulling")
+    assert found.at.wrong == found.beside.wrong == 0
+    assert found.verdict == ("right" if factor == 1 else "wrong")
+    jsonschema.validate(json.loads(json.dumps(found.as_json())), SCHEMA)
+    assert [error.is_wrong for error in found.systematic] == [factor != 1, False]
+    assert ("the scale is 1 + 9." in found.reason or "the scale is 1 + 1." in found.reason) == (factor != 1)
+
+
 BACKWARD = """
 import numpy as np
 

@@ -12,6 +12,7 @@ from attnspec.base.extensions import import_object
 from attnspec.contract.layout import layout_name
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
+from attnspec.families.attention.directions import directions
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.record import Family
 
@@ -92,6 +93,7 @@ FAMILY = Family(
     is_probe=is_probe,
     shows_little=_has_equal_scores,
     usual_names=_usual_names,
+    directions=directions,
     unstated={"scale": "query.shape[-1] ** -0.5"},
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),

@@ -20,7 +20,14 @@ from attnspec.reports.entries import (
 )
 from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
-from attnspec.reports.report import Report, diagnosis_to_json, json_types, result_to_json, summary_to_json
+from attnspec.reports.report import (
+    Report,
+    diagnosis_to_json,
+    json_types,
+    result_to_json,
+    summary_to_json,
+    systematic_to_json,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,6 +79,8 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
             say(console, ungraded, style="bold yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
             say(console, sentence)
+        for error in report.systematic if verbose else ():
+            say(console, f"{error.operation}: {error.sentence}", indent=2)
     name = wording.shown_name(report.declaration.name, report.declaration.version, report.conventions)
     colour = "green" if report.conforms else "red"
     say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
@@ -260,6 +269,7 @@ def _closing(report: Report) -> list[str]:
     return [
         *([f"It was called {again} to measure what it computes; --no-probes forbids it."] if report.probes else []),
         *([] if compared is None else [f"{compared}."]),
+        *([wording.systematic_in_short(systematic_to_json(report.systematic))] if report.systematic else []),
         *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
         *(
             wording.verdict_line(f"In {TITLES[family]}, it", summary_to_json(of_family))

@@ -118,6 +118,7 @@ def _add_gate(root: Xml.Element, gate: Mapping[str, Any], apart: Sequence[str], 
 
 def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
     implementation, ungraded = document["implementation"], wording.ungraded_arguments(document.get("arguments", ()))
+    measured = document.get("systematic", ())
     known = {
         "attnspec.version": document["suite"]["version"],
         "attnspec.digest": document["suite"]["digest"],
@@ -127,6 +128,9 @@ def _add_properties(suite: Xml.Element, document: Mapping[str, Any]) -> None:
         **{f"convention.{name}": choice for name, choice in implementation["conventions"].items()},
         **({} if ungraded is None else {"arguments.not_graded": ungraded}),
         **document["environment"],
+        **{
+            f"systematic.{each['operation']}.{each['dtype']}.{each['direction']}": each["sentence"] for each in measured
+        },
     }
     properties = Xml.SubElement(suite, "properties")
     for name, value in known.items():

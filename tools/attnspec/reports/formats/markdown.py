@@ -63,6 +63,8 @@ def markdown(document: Mapping[str, Any]) -> str:
     made_by = wording.made_by(suite["version"], suite["digest"], suite["cases"], document["environment"])
     closing = ". ".join(filter(None, (wording.numbers_compared(document["summary"]), made_by)))
     left_out = left_out_sentences(document.get("left_out", {}))
+    systematic = document.get("systematic", ())
+    left_out += [wording.systematic_in_short(systematic)] if systematic else []
     tail = [*_known(document), *_reasons(document), *map(prose, (*left_out, f"{closing}."))]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))

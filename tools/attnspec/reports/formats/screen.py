@@ -26,6 +26,7 @@ _FAILED_CHECKS = {
     "outputs_unchanged": "What a call returned was changed by a later call.",
     "repeatable": "A result depends on other calls than its own.",
     "dtype": "Results have another dtype than they must have.",
+    "systematic": "Each passing result is within its tolerance, but roundings would scatter, and these pull together.",
 }
 """Check to the sentence on the fault where it fails."""
 
@@ -34,6 +35,8 @@ def problem_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     """Return fault, remedy, clause and the failure that shows it best; parameters as for `cause_lines`."""
     failure = failure_of([result_to_json(problem.clearest, outputs=False)])
     case, dtype = failure.cases[0], failure.dtypes[0]
+    if problem.clearest.is_of_run:
+        return cause_lines(problem, whole, alone=alone)
     such = f"Such as {case if dtype == ANY else f'{case} ({dtype})'}"
     # A problem that is reported by its ending has shown that.
     such += "." if problem.kind == "ending" else f": {_cropped(failure.ending)}"
@@ -53,7 +56,8 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     if problem.kind == "check":
         check = failure.check or failure.status
         known = wording.broken_clause(entries[0]["clause"]) if len(problem.clauses) == 1 else _breaks(problem.clauses)
-        lines = [_FAILED_CHECKS.get(check, f"The check {check} failed."), known]
+        measured = [wording.as_sentence(said[:1].upper() + said[1:]) for said in _of_run(problem)]
+        lines = [*(measured[:1]), _FAILED_CHECKS.get(check, f"The check {check} failed."), known, *measured[1:]]
     elif problem.kind == "ending":
         ending = _cropped(failure.ending)
         lines = [f"It {ending}" if failure.status == "error" else wording.ending_with_status(failure.status, ending)]
@@ -74,6 +78,11 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
         where.append(f"{'in' if where else 'In'} {', '.join(before)}{' and ' if before else ''}{last} alone")
     lines[0] = f"{', '.join(where)}: {lines[0]}" if where else lines[0]
     return lines
+
+
+def _of_run(problem: Problem) -> list[str]:
+    """Return the messages of results that are of the whole run, as many as are shown."""
+    return [result.verdict.message for result in problem.results if result.is_of_run][:_CLAUSES_NAMED]
 
 
 def most_explained(problems: Sequence[Problem]) -> str:

@@ -149,7 +149,7 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on other suites, on answers in files, on what nothing graded, and on a closed gate."""
+    """Return sentences on other suites, answers in files, what nothing graded, a closed gate, and systematic errors."""
     strangers, numbers_alone, closing = list[str](), list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
         shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
@@ -165,7 +165,12 @@ def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: 
         if taken is not None:
             closing.append(f"{shown}: {harmless(taken)}")
         closing += [f"{shown}: {line}" for line in findings_apart(document)[:_MOST_FINDINGS]]
-    return strangers + numbers_alone + closing
+    systematic = [
+        f"{harmless(name, _LONGEST_NAME)}: {wording.systematic_in_short(document['systematic'])}"
+        for document, name in zip(documents, names, strict=True)
+        if document.get("systematic")
+    ]
+    return strangers + numbers_alone + closing + systematic
 
 
 def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
