@@ -44,7 +44,10 @@ def test_a_target_completes_to_what_is_built_in_and_to_files(command):
     [
         (["validate", "--profile", "sm"], ["smoke"]),
         (["validate", "--dtype", "b"], ["bfloat16"]),
-        (["validate", "--convention", "input_checks="], ["input_checks=strict", "input_checks=lenient"]),
+        (
+            ["validate", "--convention", "input_checks="],
+            ["input_checks=strict", "input_checks=lenient", "input_checks=none"],
+        ),
         (["gate", "--layout", "bs"], ["bshe"]),
         (["validate", "--as", "soft"], ["softmax"]),
         (["validate", "--select", "documents/001/softmax_of_r"], ["documents/001/softmax_of_rows"]),

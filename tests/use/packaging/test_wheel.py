@@ -177,8 +177,9 @@ def test_pytest_knows_the_markers_of_all_profiles(environment, tmp_path) -> None
 
 
 def test_the_wheel_is_small(wheel) -> None:
-    # What a user downloads: 5.5 MB, and 1.8 MB of stored tolerances (decision 43), which no compression makes smaller.
-    assert wheel.stat().st_size <= 7_500_000
+    # What a user downloads: 5.6 MB, and 2.0 MB of stored tolerances and slopes (decisions 43 and 45), which no
+    # compression makes smaller.
+    assert wheel.stat().st_size <= 7_800_000
 
 
 def test_the_installed_files_are_sound(environment, tmp_path) -> None:

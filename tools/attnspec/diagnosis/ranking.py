@@ -38,7 +38,8 @@ class Candidate:
     Failing runs: reproduced in the outputs that matter, or `reproduced_fully` in all; `by_numbers` in a number beside
     NaN; `opposed` made wrong in another way; `elsewhere` left right, so something else is wrong; those
     `undecided`, by shapes or NaN. `contradicted` are passing runs that it would break. `error` is the mean over the
-    runs reproduced of the largest distance, 1 being the most that agrees.
+    runs reproduced of the largest distance, 1 being the most that agrees. `matching` has the positions, among the
+    failing runs, of those that it reproduces.
     """
 
     mistake: Mistake
@@ -50,6 +51,7 @@ class Candidate:
     undecided: int
     contradicted: int
     error: float
+    matching: frozenset[int]
 
     @property
     def failing(self) -> int:
@@ -93,8 +95,12 @@ def rank_candidates(
 
 
 def tied(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the first candidate and those that nothing distinguishes from it."""
-    return [candidate for candidate in candidates if _rank_key(candidate) == _rank_key(candidates[0])]
+    """Return the first candidate and those that nothing distinguishes from it, not even which failures they give."""
+    return [
+        candidate
+        for candidate in candidates
+        if (_rank_key(candidate), candidate.matching) == (_rank_key(candidates[0]), candidates[0].matching)
+    ]
 
 
 class Observed:
@@ -135,7 +141,8 @@ def _screened(mistakes: Sequence[Mistake], evidence: Sequence[Evidence]) -> list
 
 
 def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[Evidence]) -> Candidate:
-    agreements = [agreement for entry in failing if (agreement := entry.agreement(mistake)).decided]
+    tried = [entry.agreement(mistake) for entry in failing]
+    agreements = [agreement for agreement in tried if agreement.decided]
     matching = [agreement for agreement in agreements if agreement.matches]
     opposed = [agreement for entry in passing if (agreement := entry.agreement(mistake)).decided]
     elsewhere = sum(not agreement.matches and not agreement.acts for agreement in agreements)
@@ -149,4 +156,5 @@ def _candidate(mistake: Mistake, failing: Sequence[Evidence], passing: Sequence[
         undecided=len(failing) - len(agreements),
         contradicted=sum(not agreement.matches_all for agreement in opposed),
         error=sum(agreement.error for agreement in matching) / max(len(matching), 1),
+        matching=frozenset(at for at, agreement in enumerate(tried) if agreement.decided and agreement.matches),
     )

@@ -53,7 +53,7 @@ def test_nothing_answered_does_not_conform(exported, grade):
     folder, _ = exported("core/*")
     status, out, report = grade(folder)
     assert status == 1
-    assert report["summary"]["conformance"] == "does not conform"
+    assert report["summary"]["conformance"] == "nothing graded"
     assert {result["message"] for result in report["results"]} == {"no answer"}
     assert "nothing could be graded" in out
 
@@ -62,7 +62,7 @@ def test_cases_that_hold_nothing_that_was_graded_do_not_conform(exported, grade)
     folder, manifest = exported("rejects/batch_*")
     assert not manifest.cases
     status, _, report = grade(folder)
-    assert (status, report["summary"]["conformance"]) == (1, "does not conform")
+    assert (status, report["summary"]["conformance"]) == (1, "nothing graded")
 
 
 def test_what_has_no_answer_is_unsupported_and_keeps_from_conforming_wholly(exported, grade):
