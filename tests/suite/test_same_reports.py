@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parents[2] / "tools" / "benchmarks" / "same_reports.py"
-ARCHIVE = Path(__file__).with_name("reports_84ed001b.tar.xz")
+ARCHIVE = Path(__file__).with_name("reports.tar.xz")
 STUDENT = "student_heads_reshaped"
 
 

@@ -1,4 +1,4 @@
-"""Whether attnspec says today what it said at commit 84ed001b: reports, consoles and exit statuses, word for word.
+"""Whether attnspec says today what it said in the archive: reports, consoles and exit statuses, word for word.
 
 ``python tools/benchmarks/same_reports.py compare`` runs what ``runs/recorded_runs.py`` lists, and compares each
 result, each sentence and the exit status with the archive, after the renamings of ``same_reports.toml``. ``--only
@@ -34,7 +34,7 @@ from runs.recorded_runs import GROUPS, ROOT, RUNS, Run, installed_versions, reco
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-ARCHIVE = ROOT / "tests" / "suite" / "reports_84ed001b.tar.xz"
+ARCHIVE = ROOT / "tests" / "suite" / "reports.tar.xz"
 TABLE = Path(__file__).with_suffix(".toml")
 VERSIONS = "versions.json"
 

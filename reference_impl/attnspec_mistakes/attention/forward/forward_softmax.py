@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -235,8 +235,8 @@ def value_tiles_not_rescaled(**arguments: Any) -> Attention:
     behind = right.output[..., 64:].astype(right.output.dtype)
     if not behind.size:
         return right
-    wrong = not_rescaled(16)(**arguments).output
-    return right._replace(output=np.concatenate([right.output[..., :64], wrong[..., 64:]], axis=-1))
+    wrong = cast("Attention", not_rescaled(16)(**arguments))
+    return right._replace(output=np.concatenate([right.output[..., :64], wrong.output[..., 64:]], axis=-1))
 
 
 FUNCTIONS: Mapping[str, Making] = {
