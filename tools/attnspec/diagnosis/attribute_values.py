@@ -9,11 +9,6 @@ from attnspec.runner import Result
 from attnspec.runner.changed_call import expected_by_reference
 
 
-def at_default(result: Result) -> frozenset[str]:
-    """Return the attributes that have their default in a case, and which an implementation was called without."""
-    return result.run.at_default.union(result.verdict.at_default)
-
-
 def may_be_meant(name: str, choice: str, result: Result) -> bool:
     """Return whether a choice differs from what a result was graded under; a value of an attribute, from its default.
 
@@ -22,12 +17,12 @@ def may_be_meant(name: str, choice: str, result: Result) -> bool:
     if CONVENTIONS[name].settles is not Settles.ATTRIBUTE:
         return True
     operation = result.run.operation
-    return name in at_default(result) and choice not in (CONVENTIONS[name].choices[0], operation.defaults.get(name))
+    return name in result.at_default and choice not in (CONVENTIONS[name].choices[0], operation.defaults.get(name))
 
 
 def is_value_of(name: str, result: Result) -> bool:
     """Return whether a convention is about the value of an attribute which a result was called without."""
-    if CONVENTIONS[name].settles is not Settles.ATTRIBUTE or name not in at_default(result):
+    if CONVENTIONS[name].settles is not Settles.ATTRIBUTE or name not in result.at_default:
         return False
     return name in result.case.attributes or not CONVENTIONS[name].stated_where_it_matters
 

@@ -8,7 +8,7 @@ from attnspec.contract.declarations import Choices
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.contract.implementation import Outputs, Raised
 from attnspec.contract.layout import operation_in
-from attnspec.diagnosis.attribute_values import at_default, is_value_of, with_other_values
+from attnspec.diagnosis.attribute_values import is_value_of, with_other_values
 from attnspec.diagnosis.choosing import is_finite
 from attnspec.grading import OUTPUTS_UNCHANGED, grade
 from attnspec.runner import Result
@@ -32,7 +32,7 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
     if case is None:
         return result
     prepared = prepare(case, [result.dtype], Choices({**result.run.conventions, **conventions}))[result.dtype]
-    run = as_requested(prepared, result.run.layout, result.run.operation)._replace(at_default=at_default(result))
+    run = as_requested(prepared, result.run.layout, result.run.operation)._replace(at_default=result.at_default)
     return result._replace(run=run, verdict=grade(run, answer))
 
 

@@ -51,7 +51,7 @@ class Comparison:
         if self._is_whole:
             yield from self._count_findings()
             yield from ungraded_arguments.findings(self.report.arguments, self.baseline.ungraded_arguments, self.better)
-        yield from ungraded_arguments.newly_called(self._newly_called, self.report.declaration)
+        yield from ungraded_arguments.newly_called(self._newly_called)
         yield from self.entries_without_result()
         yield from self._capabilities()
         yield from self._conventions()
@@ -103,13 +103,12 @@ class Comparison:
         """The results that a baseline from before knows as unsupported, for an argument that no default needs."""
         if self.baseline.ungraded_arguments is not None:
             return []
-        declaration = self.report.declaration
         return [
             result
             for result in self.report.results
             if result.status != "unsupported"
             and self._was_unsupported(result)
-            and ungraded_arguments.left_out_at_default(result, declaration)
+            and ungraded_arguments.left_out_at_default(result)
         ]
 
     @cached_property

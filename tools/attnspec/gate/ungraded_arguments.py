@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from attnspec.contract import OPERATIONS
 from attnspec.gate.finding import Finding, Weight
 from attnspec.grading import NOT_GRADED, RIGHT
 from attnspec.reports.wording import counted
@@ -17,7 +16,6 @@ from attnspec.reports.wording import counted
 if TYPE_CHECKING:
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.runner import Result
-    from attnspec.targets import Declaration
 
 NOT_SHOWN = "taken, not graded"
 """The kind of the finding."""
@@ -41,7 +39,7 @@ def findings(
 ) -> Generator[Finding]:
     """Yield what differs from the arguments that a baseline lists; None for one from before, which lists none."""
     known = {each.key for each in listed or ()}
-    found = {(each.operation, each.argument): each for each in arguments if each.is_ungraded}
+    found = {each.key: each for each in arguments if each.is_ungraded}
     for (operation, argument), taken in found.items():
         if (operation, argument) in known:
             continue
@@ -56,26 +54,18 @@ def findings(
         yield Finding("graded now", better, f"{argument} of {operation}", None, sentence)
 
 
-def left_out_at_default(result: Result, declaration: Declaration) -> list[str]:
+def left_out_at_default(result: Result) -> list[str]:
     """Return the attributes that a case states at their default, and that an implementation was called without."""
-    case, declined = result.case, result.verdict.at_default
-    defaults = OPERATIONS[case.operation].defaults
-    return [
-        name
-        for name, value in case.attributes.items()
-        if name in defaults
-        and value == defaults[name]
-        and (name in declined or declaration.lacks_argument(case.operation, name))
-    ]
+    return [name for name in result.case.attributes if name in result.at_default]
 
 
-def newly_called(results: Sequence[Result], declaration: Declaration) -> Generator[Finding]:
+def newly_called(results: Sequence[Result]) -> Generator[Finding]:
     """Yield what became of results that were unsupported before a default needed no argument."""
     of: dict[str, Counter[bool]] = {}
     for result in results:
         if result.status in NOT_GRADED:
             continue
-        for name in left_out_at_default(result, declaration):
+        for name in left_out_at_default(result):
             of.setdefault(name, Counter())[result.status in RIGHT] += 1
     for name, counts in of.items():
         wrong = f", {counts[False]} went wrong" if counts[False] else ""
@@ -92,7 +82,5 @@ def listed_anew(
     """Return the arguments to list, with the reasons that the old baseline gives."""
     reasons: Mapping[tuple[str, str], str] = {each.key: each.reason for each in old or ()}
     return tuple(
-        UngradedArgument(each.operation, each.argument, reasons.get((each.operation, each.argument), unexplained))
-        for each in arguments
-        if each.is_ungraded
+        UngradedArgument(*each.key, reasons.get(each.key, unexplained)) for each in arguments if each.is_ungraded
     )

@@ -56,14 +56,18 @@ def verdict(document: Mapping[str, Any]) -> str:
     return wording.verdict_line(implementation_name(document), document["summary"], document.get("not_run"))
 
 
+def finding_line(finding: Mapping[str, Any]) -> str:
+    """Return the subject of a finding, if it has one, and its sentence."""
+    return f"{finding['subject']}: {finding['sentence']}" if finding["subject"] else finding["sentence"]
+
+
 def findings_apart(document: Mapping[str, Any]) -> list[str]:
     """Return what closes the gate beside wrong results, a line for each kind and subject, harmless."""
     wrong = {(result["case"], result["dtype"]) for result in wrong_results(document)}
     lines: dict[str, list[str]] = {}
     for finding in document.get("gate", {}).get("failing", ()):
         if (finding["subject"], finding["dtype"]) not in wrong:
-            said = f"{finding['subject']}: {finding['sentence']}" if finding["subject"] else finding["sentence"]
-            lines.setdefault(plain_text(said), []).extend(filter(None, [finding["dtype"]]))
+            lines.setdefault(plain_text(finding_line(finding)), []).extend(filter(None, [finding["dtype"]]))
     return [f"{line} ({', '.join(dtypes)})" if dtypes else line for line, dtypes in lines.items()]
 
 

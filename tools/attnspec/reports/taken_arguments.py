@@ -32,6 +32,11 @@ class TakenArgument:
     reason: str | None
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Operation and argument."""
+        return self.operation, self.argument
+
+    @property
     def is_ungraded(self) -> bool:
         """Whether cases would show it, and none of them was graded: it may be ignored, and nobody would know."""
         return not self.graded and bool(self.not_graded)
@@ -100,10 +105,9 @@ def merged(parts: Iterable[Sequence[TakenArgument]]) -> tuple[TakenArgument, ...
     """Return the arguments of several shares of one run."""
     found: dict[tuple[str, str], TakenArgument] = {}
     for each in (each for part in parts for each in part):
-        key = each.operation, each.argument
-        other = found.get(key, TakenArgument(*key, 0, 0, None))
+        other = found.get(each.key, TakenArgument(*each.key, 0, 0, None))
         counts = other.graded + each.graded, other.not_graded + each.not_graded
-        found[key] = TakenArgument(*key, *counts, other.reason or each.reason)
+        found[each.key] = TakenArgument(*each.key, *counts, other.reason or each.reason)
     return tuple(found.values())
 
 

@@ -78,6 +78,11 @@ class Result(NamedTuple):
         return self.verdict.status
 
     @property
+    def at_default(self) -> frozenset[str]:
+        """Attributes that have their default in the case, and without which the implementation was called."""
+        return self.run.at_default.union(self.verdict.at_default)
+
+    @property
     def is_of_run(self) -> bool:
         """Whether it is of the run as a whole, and of no case."""
         return self.verdict.check == SYSTEMATIC

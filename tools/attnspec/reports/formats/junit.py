@@ -20,6 +20,7 @@ from attnspec.reports import wording
 from attnspec.reports.entries import (
     diagnosis_of,
     failure_of,
+    finding_line,
     implementation_name,
     is_known,
     profile_of,
@@ -78,11 +79,11 @@ def _findings(document: Mapping[str, Any]) -> _Findings:
     results = {(result["case"], result["dtype"]): result["status"] for result in document["results"]}
     found: dict[tuple[str, str | None], str] = {}
     for number, finding in enumerate(document.get("gate", {}).get("failing", ())):
-        key, sentence = (finding["subject"], finding["dtype"]), finding["sentence"]
+        key = finding["subject"], finding["dtype"]
         if key not in results:
-            found[str(number), None] = f"{finding['subject']}: {sentence}" if finding["subject"] else sentence
+            found[str(number), None] = finding_line(finding)
         elif results[key] not in WRONG:
-            found[key] = sentence
+            found[key] = finding["sentence"]
     return found
 
 
