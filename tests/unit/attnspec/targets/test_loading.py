@@ -273,7 +273,7 @@ BAD_FILES = {
     "nothing": ("x = 1", "It defines no function at all"),
     "no operations": (
         "def attention(query): return query",
-        "holds none of the operations .*It defines attention. .*bad.py:attention --as",
+        "holds none of the operations .*It defines attention. .*bad.py:attention bare_operation=OPERATION",
     ),
 }
 
@@ -376,7 +376,7 @@ def declaring(**attributes):
         (NeedsAWidth, "NeedsAWidth could not be made into an adapter: calling it without arguments raised TypeError"),
         (EndsTheProgram, "EndsTheProgram could not be made into an adapter"),
         (bare, "bare could not be made into an adapter"),
-        (bare, "For a single function, say which operation it is: --as OPERATION"),
+        (bare, "For a single function, say which operation it is: bare_operation=OPERATION"),
         (lambda: None, "holds none of the operations"),
         (None, "NoneType holds none of the operations"),
         (3, "int holds none of the operations"),
@@ -411,7 +411,7 @@ def test_an_unknown_convention_is_said_in_a_sentence(conventions, sentence):
 def test_a_module_is_no_function(write):
     write("whole_module.py", SOFTMAX)
     message = the_sentence("./whole_module.py", bare_operation="softmax")
-    assert "--as softmax needs a function, but ./whole_module.py is a module" in message
+    assert 'bare_operation="softmax" needs a function, but ./whole_module.py is a module' in message
     assert "name it: ./whole_module.py:FUNCTION" in message
 
 
