@@ -240,6 +240,26 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
 # Failures.
 
 
+def went_wrong(wrong: int, tried: int) -> str:
+    """Return how many of the results that were tried went wrong, above the problems behind them."""
+    return f"{wrong} of {tried} went wrong:"
+
+
+def unexpected(wrong: int) -> str:
+    """Return how many failures of a gated run no baseline expects, above the problems behind them."""
+    return f"{counted(wrong, 'unexpected failure')}:"
+
+
+def offer(declared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a sentence on a report's ``could_be_declared``, and each option in one piece, so that it can be copied."""
+    fewer, of = declared["fewer"], declared["of"]
+    left = "none of them is left" if fewer == of else f"{of - fewer} of them {'is' if of - fewer == 1 else 'are'} left"
+    conventions = ",".join(f"{name}={choice}" for name, choice in declared["conventions"].items())
+    given = {"--without": ",".join(declared["without"]), "--convention": conventions}
+    options = (plain_text(f"{option} {said}") for option, said in given.items() if said)
+    return (f"If it is meant so, declare it, and {left}:", *options)
+
+
 def ending_sentence(message: str, under: str | None) -> str:
     """Return how a result ended, with the declared conventions under which it was graded."""
     return f"{message} (graded under {under})" if under else message

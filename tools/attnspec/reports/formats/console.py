@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
-from attnspec.contract import TITLES
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
+from attnspec.reports.account import account_of
 from attnspec.reports.entries import (
     Failure,
     diagnosis_lines,
@@ -18,21 +18,17 @@ from attnspec.reports.entries import (
     shown_failures,
     word_to_explain,
 )
-from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
 from attnspec.reports.report import (
     Report,
     diagnosis_to_json,
-    json_types,
     result_to_json,
-    summary_to_json,
-    systematic_to_json,
 )
+from attnspec.reports.screen import most_explained, not_graded_line, problem_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from attnspec.diagnosis.undeclared import Declarations
     from attnspec.runner import Result
 
 _PROBLEMS_SHOWN = 5
@@ -42,9 +38,6 @@ _CASES_SHOWN = 3
 _UNBOUNDED = 1_000
 """Columns that no table needs, to find out how many it does."""
 
-_UNDECLARED = "float64"
-"""Dtype that is graded where none is declared: a reminder of the forgotten others, though all is right."""
-
 _COUNT_WIDTH = 4
 _INDENT = _COUNT_WIDTH + 2
 """Failures are counted in a column of their own, so that everybody sees that the numbers add up."""
@@ -52,51 +45,39 @@ _INDENT = _COUNT_WIDTH + 2
 
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
+    account = account_of(report)
     if not quiet:
         _print_table(report, console, whole=verbose or not report.wrong)
-        if report.wrong:
+        if account.heading is not None:
             console.print()
-            tried = sum(result.status not in NOT_GRADED for result in report.results)
-            say(console, f"{len(report.wrong)} of {tried} went wrong:", style="bold red")
+            say(console, account.heading, style="bold red")
+            _print_offer(account.offer, console)
             declared = report.could_be_declared
-            if declared is not None:
-                _print_what_could_be_declared(declared, console)
             problems = problems_of(report.wrong, report.diagnosis)
             whole = whole_of(report.results, () if declared is None else declared.conventions)
             print_problems(problems, whole, console, verbose=verbose)
             console.print()
         _print_not_graded(report, console, verbose=verbose)
-        left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
-        declaration = report.declaration
-        beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
-        unseen = wording.NUMBERS_ALONE if report.invocation.export else None
-        unfit = [f"Not graded: {reason}" for reason in declaration.unfit.values()]
-        layout = wording.layout_sentence(declaration.requested_in, declaration.not_arranged)
-        for sentence in filter(None, (layout, beside, *unfit, unseen, left)):
+        for sentence in account.unseen:
             say(console, sentence, style="yellow")
-        ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
-        if ungraded is not None:
-            say(console, ungraded, style="bold yellow")
-        for sentence in _closing(report) if verbose or not report.wrong else ():
+        if account.ungraded is not None:
+            say(console, account.ungraded, style="bold yellow")
+        for sentence in account.closing if verbose or not report.wrong else ():
             say(console, sentence)
         for error in report.systematic if verbose else ():
             say(console, f"{error.operation}: {error.sentence}", indent=2)
-    name = wording.shown_name(report.declaration.name, report.declaration.version, report.conventions)
-    colour = "green" if report.conforms else "red"
-    say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+    say(console, account.verdict, style=f"bold {'green' if report.conforms else 'red'}")
 
 
-def _print_what_could_be_declared(declarations: Declarations, console: Console) -> None:
-    """Print the options that could be declared, each in one piece, so that it can be copied from a narrow terminal."""
+def _print_offer(offer: Sequence[str], console: Console) -> None:
+    """Print what could be declared, each option in one piece, so that it can be copied from a narrow terminal."""
     from rich.text import Text
 
-    fewer, of = declarations.fewer, declarations.of
-    left = "none of them is left" if fewer == of else f"{of - fewer} of them {'is' if of - fewer == 1 else 'are'} left"
-    say(console, f"If it is meant so, declare it, and {left}:", style="cyan")
-    conventions = ",".join(f"{name}={choice}" for name, choice in declarations.conventions.items())
-    for option, said in (("--without", ",".join(declarations.without)), ("--convention", conventions)):
-        if said:
-            console.print(Text(f"  {plain_text(f'{option} {said}')}", style="cyan"), soft_wrap=True)
+    for position, line in enumerate(offer):
+        if position:
+            console.print(Text(f"  {line}", style="cyan"), soft_wrap=True)
+        else:
+            say(console, line, style="cyan")
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:
@@ -259,24 +240,6 @@ def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> Non
     sentences += [f"{count} not graded: {reason}" for reason, count in reasons.most_common()]
     for sentence in (*sentences, *left_out_sentences(report.left_out)):
         say(console, sentence, style="yellow")
-
-
-def _closing(report: Report) -> list[str]:
-    """Return how many numbers were compared, and the verdict of each family where there are several."""
-    summary = report.summary
-    compared = wording.numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
-    again = wording.counted(report.probes or 0, "more time")
-    return [
-        *([f"It was called {again} to measure what it computes; --no-probes forbids it."] if report.probes else []),
-        *([] if compared is None else [f"{compared}."]),
-        *([wording.systematic_in_short(systematic_to_json(report.systematic))] if report.systematic else []),
-        *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
-        *(
-            wording.verdict_line(f"In {TITLES[family]}, it", summary_to_json(of_family))
-            for family, of_family in report.by_family.items()
-            if len(report.by_family) > 1
-        ),
-    ]
 
 
 def say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:
