@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from inspect import isfunction
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -277,6 +277,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         dtypes_of=dtypes_of,
         layout=layout,
         not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
+        findings=tuple(read_attribute(holder, "findings", adapter) or ()) if type(holder) is SimpleNamespace else (),
     )
 
 
