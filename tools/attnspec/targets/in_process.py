@@ -28,7 +28,8 @@ _NAMES_SHOWN = 5
 class InProcessImplementation:
     """Python software under test: a module or instance `holder` of callables named after operations.
 
-    `renames` has the contract's name first; a `layout` of None is the declared one, `tensors` of None are NumPy's.
+    `renames` has the contract's name first; a `layout` of None is the declared one, `tensors` of None are NumPy's;
+    `guessed` says which operation a single function was taken for, where nobody said it.
     TargetError if it holds no operation, or one that cannot be called as the contract says.
     """
 
@@ -40,6 +41,7 @@ class InProcessImplementation:
         tensors: Tensors | None = None,
         layout: str | None = None,
         backward: str | None = None,
+        guessed: str | None = None,
     ) -> None:
         self._renames = dict(renames or {})
         self._tensors = tensors
@@ -72,6 +74,7 @@ class InProcessImplementation:
         self.declaration = replace(
             _declaration(holder, adapter, offered, declared),
             unfit=unfit,
+            guessed=_guessed(guessed, self._signatures),
             demands={name: signature.demands for name, signature in signatures if signature.demands},
             arguments={
                 name: tuple(argument for argument in OPERATIONS[name].arguments if argument in signature.names)
@@ -208,6 +211,14 @@ def _signatures(
     if unfit and not (found and isinstance(holder, ModuleType)):
         raise next(iter(unfit.values()))
     return found, {name: str(error) for name, error in unfit.items()}
+
+
+def _guessed(operation: str | None, signatures: Mapping[str, Signature]) -> str | None:
+    """Return in one line what was guessed, or None: the operation of a single function, and names of arguments."""
+    names = {name: signature.guessed for name, signature in signatures.items() if signature.guessed}
+    of = {name: f"in {name}, " if len(signatures) > 1 else "" for name in names}
+    said = [*filter(None, [operation]), *(f"{of[name]}{guessed}" for name, guessed in names.items())]
+    return f"Guessed: {'; '.join(said)}." if said else None
 
 
 def _not_graded(holder: ModuleType) -> tuple[str, ...]:

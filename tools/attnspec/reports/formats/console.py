@@ -53,6 +53,9 @@ _INDENT = _COUNT_WIDTH + 2
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
     if not quiet:
+        if report.declaration.guessed is not None:
+            say(console, report.declaration.guessed, style="cyan")
+            console.print()
         _print_table(report, console, whole=verbose or not report.wrong)
         if report.wrong:
             console.print()
