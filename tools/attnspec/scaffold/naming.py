@@ -41,7 +41,7 @@ def read_call(found: Found, operation: str | None) -> Call:
         check_operation(operation)
         called, why = OPERATIONS[operation], "--as says so"
     else:
-        called, why = guess_operation(found.attribute.rpartition(".")[2], found.parameters)
+        called, why, _ = guess_operation(found.attribute.rpartition(".")[2], found.parameters)
     in_layouts = (there[called.name] for there in IN_LAYOUT.values() if called.name in there)
     # A function may lack the contract's own arguments, and name every one of those in a layout.
     names = parameter_names(found.parameters)

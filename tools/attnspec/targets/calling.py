@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from attnspec.base.errors import TargetError
 from attnspec.contract.implementation import Malformed, Outputs
 from attnspec.contract.operation import REQUIRED, Operation, Typed
-from attnspec.targets.naming import demanded_names, in_order, named_arguments, parameter_names
 from attnspec.tensors import TENSORS, Tensors
 
 _POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_signature(
     except (TypeError, ValueError):
         return Signature(renames, takes_everything=True)
     takes_everything = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
-    own_names = parameter_names(parameters)
+    own_names = [name for name, parameter in parameters.items() if parameter.kind not in _VARIADIC]
     names: dict[str, str] = {}
     for argument in operation.arguments:
         # A rename that is meant for another operation does not count.
@@ -94,6 +94,8 @@ def read_signature(
                 break
     guessed = ""
     if any(argument not in names for argument in operation.required_arguments):
+        from attnspec.targets.naming import demanded_names, in_order, named_arguments
+
         by_names = named_arguments(own_names, operation, names)
         named = in_order(by_names, operation, demanded_names(parameters)) or by_names
         guessed = named.in_words_beside(names)

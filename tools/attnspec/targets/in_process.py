@@ -71,10 +71,14 @@ class InProcessImplementation:
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
         signatures = self._signatures.items()
+        of = "in {name}, " if len(signatures) > 1 else ""
+        names_guessed = [
+            f"{of.format(name=name)}{signature.guessed}" for name, signature in signatures if signature.guessed
+        ]
         self.declaration = replace(
             _declaration(holder, adapter, offered, declared),
             unfit=unfit,
-            guessed=_guessed(guessed, self._signatures),
+            guessed=f"Guessed: {'; '.join(said)}." if (said := [*filter(None, [guessed]), *names_guessed]) else None,
             demands={name: signature.demands for name, signature in signatures if signature.demands},
             arguments={
                 name: tuple(argument for argument in OPERATIONS[name].arguments if argument in signature.names)
@@ -211,14 +215,6 @@ def _signatures(
     if unfit and not (found and isinstance(holder, ModuleType)):
         raise next(iter(unfit.values()))
     return found, {name: str(error) for name, error in unfit.items()}
-
-
-def _guessed(operation: str | None, signatures: Mapping[str, Signature]) -> str | None:
-    """Return in one line what was guessed, or None: the operation of a single function, and names of arguments."""
-    names = {name: signature.guessed for name, signature in signatures.items() if signature.guessed}
-    of = {name: f"in {name}, " if len(signatures) > 1 else "" for name in names}
-    said = [*filter(None, [operation]), *(f"{of[name]}{guessed}" for name, guessed in names.items())]
-    return f"Guessed: {'; '.join(said)}." if said else None
 
 
 def _not_graded(holder: ModuleType) -> tuple[str, ...]:

@@ -8,24 +8,22 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
-from typing import Any, NamedTuple, Unpack
+from types import CodeType, ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Unpack
 
-from attnspec.base.errors import AttnspecError, TargetError, UsageError
+from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
 from attnspec.targets.calling import error_position
-from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, own_callables, read_attribute
-from attnspec.targets.naming import GuessedOperation, Parameters, demanded_names, guess_operation
+from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.targets.target import LoadOptions, Target, spelled_out, target_of
 from attnspec.tensors import tensors_called
-from attnspec.tensors.libraries import likely_tensors
+
+if TYPE_CHECKING:
+    from attnspec.targets.single_function import Single
 
 ENTRY_POINTS = "attnspec.adapters"
-
-_OF_FACTORIES = ("device", "layout")
-"""Arguments that are passed to a class or a function that makes an adapter."""
 
 _DECLARED = ("dtypes", "conventions", "without", "tensors", "backward", "layout", "version")
 
@@ -83,89 +81,40 @@ def loaded(target: Target) -> Implementation:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
-        single = _single_function(found, adapter, module, target)
-        if single is not None:
+        holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
+        single: Single | None = None
+        if target.operation is None and not holds_operations and not (module and adapter in BUILT_IN):
+            from attnspec.targets.single_function import single_function
+
+            single = single_function(found, adapter, module, target.renames)
+        if target.operation is not None:
+            holder = _holder_of_function(found, adapter, target.operation, module)
+        elif single is not None:
             holder = _holder_of_function(single.function, adapter, single.operation, single.module)
         else:
             requested = {"device": target.device, "layout": target.layout}
             reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
-            holder = _holder(found, adapter, reported)
+            holder = _holder(found, adapter, reported, holds_operations=holds_operations)
         if isinstance(holder, Implementation):
             return _loaded_as_it_is(holder, target, adapter)
         declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
         # Anything else of such a name is something else.
         words = {name: word for name, word in declared.items() if isinstance(word, str)}
-        kind = target.tensors or words.get("tensors") or (None if single is None else likely_tensors(single.function))
+        said = (target.tensors, words.get("tensors"))
+        kind = target.tensors or words.get("tensors") or (None if single is None else single.likely_tensors)
         if kind is None and "device" not in reported and target.device is not None:
             raise _no_device(target.device, adapter)
         tensors = None if kind is None else tensors_called(kind, target.device, said_by=adapter)
         renames = {argument: own for own, argument in target.renames.items()}
         backward = target.backward or words.get("backward")
-        if single is not None and kind is not None and kind not in (target.tensors, words.get("tensors")):
-            single = single._replace(guessed="; ".join(filter(None, [single.guessed, f"it takes tensors of {kind}"])))
-        guessed = None if single is None else single.guessed
+        guessed = None if single is None else single.in_words(kind if kind not in said else None)
         return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward, guessed)
     finally:
         keep_recursion_limit(limit)
 
 
-class _Single(NamedTuple):
-    """One function, as which operation it is called, the module around it; and what was `guessed` of that, in words."""
-
-    function: object
-    operation: str
-    module: ModuleType | None
-    guessed: str | None = None
-
-
-def _single_function(found: object, adapter: str, module: ModuleType | None, target: Target) -> _Single | None:
-    """Return the one function that is meant, as the operation that is said or guessed; None for a holder of operations.
-
-    In a module without operations, it is the only function, or the only one whose name or arguments say an operation.
-    """
-    if target.operation is not None:
-        return _Single(found, target.operation, module)
-    if isinstance(found, type) or any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS):
-        return None
-    if isinstance(found, ModuleType):
-        own = [each for name in own_callables(found) if isinstance(each := getattr(found, name), FunctionType)]
-        guesses = [(function, _guess(function, target.renames)) for function in own]
-        sure = [(function, guess) for function, guess in guesses if guess is not None and guess.is_by_name]
-        meant = sure if len(sure) == 1 else guesses if len(guesses) == 1 else []
-        for function, guess in meant:
-            if guess is not None:
-                return _Single(function, guess.operation.name, found, f"{function.__name__} is {guess.in_words}")
-        return None
-    if not callable(found) or not _demands_arguments(found):
-        return None
-    guess = guess_operation(getattr(found, "__name__", adapter), _parameters(found, target.renames))
-    return _Single(found, guess.operation.name, module, f"it is {guess.in_words}")
-
-
-def _guess(function: Callable[..., object], renames: Mapping[str, str]) -> GuessedOperation | None:
-    """Return the operation that a function is guessed to be, or None."""
-    try:
-        return guess_operation(function.__name__, _parameters(function, renames))
-    except UsageError:
-        return None
-
-
-def _parameters(function: Callable[..., object], renames: Mapping[str, str]) -> Parameters:
-    """Return the parameters of a function, under the contract's names where these are said."""
-    return {renames.get(name, name): each for name, each in inspect.signature(function).parameters.items()}
-
-
-def _demands_arguments(function: Callable[..., object]) -> bool:
-    """Return whether something callable needs arguments, and so is no factory, which is called without any."""
-    try:
-        return any(name not in _OF_FACTORIES for name in demanded_names(inspect.signature(function).parameters))
-    except (TypeError, ValueError):
-        return False
-
-
-def _holder(found: object, adapter: str, reported: Mapping[str, str]) -> object:
+def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
-    holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
         return found
     return _made(found, adapter, reported)

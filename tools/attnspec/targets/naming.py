@@ -23,8 +23,6 @@ _NEAR = 0.85
 _FEWEST = 3
 """So many tensors say which operation a function is, whatever they are called: fewer are demanded by most functions."""
 
-_BY_NUMBER = "it demands enough arguments"
-
 
 class Named(NamedTuple):
     """Argument to the function's own name for it, and the required arguments that were matched by their order alone."""
@@ -40,20 +38,11 @@ class Named(NamedTuple):
 
 
 class GuessedOperation(NamedTuple):
-    """An operation, and why it is that one."""
+    """An operation, and why it is that one; `is_by_name` where names say it, not the number of arguments alone."""
 
     operation: Operation
     why: str
-
-    @property
-    def is_by_name(self) -> bool:
-        """Whether names say it, and not the number of arguments alone."""
-        return self.why != _BY_NUMBER
-
-    @property
-    def in_words(self) -> str:
-        """Operation and reason."""
-        return f"{self.operation.name}, because {self.why}"
+    is_by_name: bool
 
 
 def parameter_names(parameters: Parameters) -> list[str]:
@@ -97,7 +86,7 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
     """Guess which operation a function is; `UsageError` where nothing says it."""
     called = {word: operation for operation in OPERATIONS.values() for word in (operation.short_name, operation.name)}
     for word in get_close_matches(name.lower(), called, n=1, cutoff=_NEAR):
-        return GuessedOperation(called[word], "its name says so")
+        return GuessedOperation(called[word], "its name says so", is_by_name=True)
     names = parameter_names(parameters)
     in_layouts = (operation for there in IN_LAYOUT.values() for operation in there.values())
     fitting = [
@@ -107,7 +96,7 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
     ]
     if fitting:
         most = max(fitting, key=lambda operation: len(operation.required_arguments))
-        return GuessedOperation(OPERATIONS[most.name], "its arguments are named so")
+        return GuessedOperation(OPERATIONS[most.name], "its arguments are named so", is_by_name=True)
     by_number = [
         operation
         for operation in OPERATIONS.values()
@@ -116,7 +105,7 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
     if by_number:
         # The operations stand in the order of the spec, so that the first of equals is the one that is most known.
         most = max(by_number, key=lambda operation: len(named_arguments(names, operation).own))
-        return GuessedOperation(most, _BY_NUMBER)
+        return GuessedOperation(most, "it demands enough arguments", is_by_name=False)
     raise UsageError(
         f"{name}({', '.join(names)}): which operation it is cannot be guessed. "
         f"Say it: --as OPERATION (operations: {', '.join(OPERATIONS)})."
