@@ -97,7 +97,10 @@ def read_signature(
         from attnspec.targets.naming import demanded_names, in_order, named_arguments
 
         by_names = named_arguments(own_names, operation, names)
-        named = in_order(by_names, operation, demanded_names(parameters)) or by_names
+        free = [name for name in demanded_names(parameters) if name not in by_names.own.values()]
+        in_their_order = in_order(by_names, operation, free)
+        # One demanded argument more than the operation has, and it is another function.
+        named = by_names if in_their_order is None or len(in_their_order.by_order) < len(free) else in_their_order
         guessed = named.in_words_beside(names)
         names = dict(named.own)
     theirs = set(names.values())

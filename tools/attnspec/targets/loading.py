@@ -171,9 +171,8 @@ def _holder_of_function(found: object, adapter: str, operation: str, module: Mod
         # An instance of it is meant, which is called like a function.
         found = _made(found, adapter, {})
     if not callable(found):
-        raise TargetError(
-            f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"
-        )
+        named = "" if module is None and adapter == type(found).__name__ else f"; name it: {adapter}:FUNCTION"
+        raise TargetError(f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}{named}")
     declared = {name: read_attribute(module, name, adapter) for name in _DECLARED} if module is not None else {}
     return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter), **declared})
 

@@ -273,7 +273,7 @@ BAD_FILES = {
     "nothing": ("x = 1", "It defines no function at all"),
     "no operations": (
         "def attention(query): return query",
-        "holds none of the operations .*It defines attention. .*bad.py:attention --as",
+        "holds none of the operations .*It defines attention. .*bad.py:attention bare_operation=OPERATION",
     ),
 }
 
@@ -409,7 +409,7 @@ def test_an_unknown_convention_is_said_in_a_sentence(conventions, sentence):
 def test_a_module_is_no_function(write):
     write("whole_module.py", SOFTMAX)
     message = the_sentence("./whole_module.py", bare_operation="softmax")
-    assert "--as softmax needs a function, but ./whole_module.py is a module" in message
+    assert 'bare_operation="softmax" needs a function, but ./whole_module.py is a module' in message
     assert "name it: ./whole_module.py:FUNCTION" in message
 
 

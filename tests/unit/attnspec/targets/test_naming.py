@@ -119,7 +119,7 @@ def test_a_factory_is_still_called():
 
 
 def test_what_cannot_be_guessed_ends_with_what_to_say():
-    with pytest.raises(UsageError, match=r"nameless\(one, two\): .* Say it: --as OPERATION"):
+    with pytest.raises(UsageError, match=r"nameless\(one, two\): .* Say it: bare_operation=OPERATION"):
         load(nameless)
 
 
