@@ -83,11 +83,11 @@ def test_names_that_are_said_help_to_guess_the_rest():
 
 
 def test_methods_and_modules_that_hold_operations_have_their_names_guessed():
-    held = SimpleNamespace(
+    holder = SimpleNamespace(
         scaled_dot_product_attention=lambda Q, K, V: V,  # noqa: N803
         softmax=lambda z, dim=-1: z,
     )
-    guessed = load(held).declaration.guessed
+    guessed = load(holder).declaration.guessed
     assert "in softmax, dim is axis, z is x (x by their order alone)" in guessed
     assert "in scaled_dot_product_attention, Q is query, K is key, V is value" in guessed
 
