@@ -17,11 +17,10 @@ _BASES = {
 }
 """Beginning of a base's module and its name, to the library; no library is imported to look."""
 
+_MODULES = {"torch": "torch_modules", "flax": "flax_modules", "keras": "keras_layers", "plain": "plain_classes"}
+
 _CALLED = ("forward", "call", "__call__")
 """Methods that run a layer, the first that its class defines."""
-
-
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Parameter(NamedTuple):
@@ -75,30 +74,6 @@ def library_of(found: object) -> str | None:
     return "plain" if method_of(layer_class) is not None else None
 
 
-_OPERATIONS = (None, "multi_head_attention", "single_head_attention")
-
-
-def is_layer(found: object, operation: str | None = None) -> bool:
-    """Return whether a class or an instance is a layer, so far as its bases and methods say it.
-
-    `operation` is what it is said to be. A plain class is one if it cannot be made without arguments, as an adapter is,
-    and is called without any of the contract's matrices.
-    """
-    library = library_of(found) if operation in _OPERATIONS else None
-    if library != "plain":
-        return library is not None
-    layer_class: type = found if isinstance(found, type) else type(found)
-    method = method_of(layer_class)
-    assert method is not None
-    try:
-        made = list(inspect.signature(layer_class.__init__).parameters.values())[1:]
-        names = {*inspect.signature(getattr(layer_class, method)).parameters}
-    except (TypeError, ValueError):
-        return False
-    demanded = {each.name for each in made if each.default is each.empty and each.kind not in _VARIADIC}
-    return bool(demanded - {"device", "layout"}) and not names & {"w_query", "w_key", "w_value"}
-
-
 def method_of(layer_class: type) -> str | None:
     """Return the method that runs layers of a class, or None."""
     for base in layer_class.__mro__:
@@ -110,7 +85,7 @@ def method_of(layer_class: type) -> str | None:
 
 def library_called(name: str) -> Library:
     """Return a library by its name; it is imported."""
-    return import_module(f"attnspec_modules.libraries.of_{name}").LIBRARY
+    return import_module(f"attnspec_modules.libraries.{_MODULES[name]}").LIBRARY
 
 
 def with_tensors(value: Any, tensor: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec_modules.finding.probes import shares
-from attnspec_modules.layer import LayerRunner
-from attnspec_modules.reading import MaskForm
+from attnspec_modules.attention.finding.probes import shares
+from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_reading import MaskForm
 
 _FORMS = ("b1qk", "bqk", "qk", "b11k", "b1k", "bk")
 """Axes of masks, the most general first."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec_modules.reading import MaskForm
+from attnspec_modules.attention.layer_reading import MaskForm
 
 
 class CannotSayError(Exception):

@@ -54,18 +54,18 @@ class Plain:
         return copy.deepcopy(vars(layer))
 
     def reset(self, layer: Any, state: Any) -> None:
-        """Put back what it held."""
+        """Put back what it had."""
         vars(layer).clear()
         vars(layer).update(copy.deepcopy(state))
 
     def called(self, layer: Any, given: Sequence[Any], named: Mapping[str, Any], dtype: str) -> Any:
         """Call it with arrays of the kind that it holds."""
         del dtype
-        held = next((value for _, _, _, value in _arrays(layer)), None)
+        example = next((value for _, _, _, value in _arrays(layer)), None)
         run = layer if callable(layer) else layer.forward
 
         def tensor(value: Any) -> Any:
-            return _like(value, held) if isinstance(value, np.ndarray) else value
+            return _like(value, example) if isinstance(value, np.ndarray) else value
 
         def array(value: Any) -> Any:
             library = _library(value)
@@ -92,9 +92,9 @@ def _dtype_name(value: Any) -> str:
     return str(value.dtype).removeprefix("torch.")
 
 
-def _like(array: Any, held: Any) -> Any:
+def _like(array: Any, example: Any) -> Any:
     """Return an array as a tensor of the library of another."""
-    library = _library(held)
+    library = _library(example)
     return array if library is None else tensors_called(library, None, said_by="the layer").given(array)
 
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
-from attnspec_modules.constructing import Sizes, made_with
-from attnspec_modules.filling import filled
+from attnspec_modules.attention.constructing import Sizes, made_with
+from attnspec_modules.attention.layer_reading import MATRICES, Reading
+from attnspec_modules.attention.masking import CannotSayError, fitting_mask
+from attnspec_modules.attention.placing import filled
+from attnspec_modules.attention.rotating import neutral, without_rotation
 from attnspec_modules.libraries import Library, Parameter
-from attnspec_modules.masking import CannotSayError, fitting_mask
-from attnspec_modules.reading import MATRICES, Reading
-from attnspec_modules.rotating import neutral, without_rotation
 
 _SHORTEST = 64
 """Tokens for which a layer is made where cases have fewer: one layer then serves them all."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec_modules.reading import Placement
+from attnspec_modules.attention.layer_reading import Placement
 
 
 def filled(

@@ -11,15 +11,15 @@ import numpy as np
 
 from attnspec.base.errors import TargetError
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
-from attnspec_modules.constructing import Sizes, UndecidedError, constructor_of
-from attnspec_modules.finding.conventions import conventions_of
-from attnspec_modules.finding.forwards import forward_of
-from attnspec_modules.finding.masks import mask_found
-from attnspec_modules.finding.parameters import Candidates, candidates_of, is_transposed
-from attnspec_modules.finding.probes import first_is_query, is_proportional, shares, token_alone
-from attnspec_modules.layer import Call, LayerRunner
+from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
+from attnspec_modules.attention.finding.conventions import conventions_of
+from attnspec_modules.attention.finding.forwards import forward_of
+from attnspec_modules.attention.finding.mask_probes import mask_found
+from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
+from attnspec_modules.attention.finding.probes import first_is_query, is_proportional, shares, token_alone
+from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer_reading import MATRICES, Placement, Reading
 from attnspec_modules.libraries import library_called, method_of
-from attnspec_modules.reading import MATRICES, Placement, Reading
 
 _WIDTH, _HEADS = 12, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
@@ -114,7 +114,7 @@ class Finder:
         scores = (batch, _HEADS, _TOKENS, _TOKENS)
         return shapes.index(wanted), shapes.index(scores) if scores in shapes else None
 
-    def place(self) -> None:
+    def fill_in(self) -> None:
         """Find which matrices and biases the parameters hold."""
         parameters = self.runner.made(Sizes(_WIDTH, _HEADS, 64, 8), "float32").parameters
         sizes = Sizes(_WIDTH, _HEADS, 64, 8)
@@ -122,9 +122,9 @@ class Finder:
         placements = {path: each.placements[0] for path, each in candidates.items()}
         missing = [name for name in MATRICES[:3] if not any(name in each.tensors for each in placements.values())]
         if missing:
-            held = ", ".join(f"{path} {parameter.shape}" for path, parameter in parameters.items()) or "nothing"
+            kept = ", ".join(f"{path} {parameter.shape}" for path, parameter in parameters.items()) or "nothing"
             raise TargetError(
-                f"{self.name} has no parameter for {', '.join(missing)}; it holds {held}. If one of them is it, say so: "
+                f"{self.name} has no parameter for {', '.join(missing)}; it holds {kept}. If one of them is it, say: "
                 f"--rename NAME={missing[0]}"
             )
         self._take(parameters=self._chosen(candidates, placements))
@@ -143,12 +143,12 @@ class Finder:
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = _alike(tried, candidates, seen)
             try:
-                departure = token_alone(self._runner(parameters=tried), _HEADS, _WIDTH, "float32")
+                distance = token_alone(self._runner(parameters=tried), _HEADS, _WIDTH, "float32")
             except KeyboardInterrupt:
                 raise
             except BaseException:
                 continue
-            if is_proportional(departure):
+            if is_proportional(distance):
                 return tried
         return likeliest
 
@@ -236,7 +236,7 @@ def find_reading(
     """
     finder = Finder(layer_class, instance, library, renames)
     finder.construct()
-    finder.place()
+    finder.fill_in()
     finder.attend()
     finder.declare()
     return finder.reading, tuple(finder.said)

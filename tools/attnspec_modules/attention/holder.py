@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
-from attnspec_modules.layer import Call, LayerRunner
-from attnspec_modules.reading import BIASES, MATRICES, Reading
-from attnspec_modules.words import findings
+from attnspec_modules.attention.findings import findings
+from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading
 
 _TOKENS = ("query", "key", "value")
 
@@ -27,18 +27,18 @@ def holder_of(runner: LayerRunner, name: str, unclear: tuple[str, ...] = ()) -> 
         dtypes=reading.dtypes,
         conventions=dict(reading.conventions),
         without=reading.without,
-        findings=(*findings(runner), *unclear),
+        findings=(f"{name} is multi_head_attention, read so:", *findings(runner), *unclear),
     )
 
 
 def _multi_head_attention(runner: LayerRunner) -> Any:
     reading = runner.reading
-    held = reading.tensors
+    kept = reading.tensors
 
     def multi_head_attention(**given: Any) -> Any:
         return _attended(runner, given)
 
-    optional = [name for name in BIASES if name in held or (name == "b_output" and "w_output" not in held)]
+    optional = [name for name in BIASES if name in kept or (name == "b_output" and "w_output" not in kept)]
     if reading.masks:
         optional.append("mask")
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from attnspec.base.errors import TargetError
-from attnspec_modules.names import meaning_of
-from attnspec_modules.reading import Forward, MaskForm
+from attnspec_modules.attention.layer_reading import Forward, MaskForm
+from attnspec_modules.attention.names import meaning_of
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

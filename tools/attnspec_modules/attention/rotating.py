@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_modules.constructing import Sizes
+from attnspec_modules.attention.constructing import Sizes
 
 
 def neutral(value: Any, query: tuple[int, ...], key: tuple[int, ...], sizes: Sizes) -> Any:

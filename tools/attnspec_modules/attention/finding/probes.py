@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec_modules.layer import Call, LayerRunner
+from attnspec_modules.attention.layer import Call, LayerRunner
 
 _SEED = 20_260_101
 """Any: the numbers only have to be unlike each other."""
@@ -32,10 +32,10 @@ def token_alone(runner: LayerRunner, heads: int, width: int, dtype: str) -> floa
         weights["w_output"] = w_output
         expected = expected @ w_output
     output, _ = runner.run(Call(x, x, x), weights, heads, {})
-    return _departure(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
+    return _distance(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
 
 
-def _departure(got: NDArray[Any], expected: NDArray[Any]) -> float:
+def _distance(got: NDArray[Any], expected: NDArray[Any]) -> float:
     if got.shape != expected.shape or not np.isfinite(got).all():
         return np.inf
     factor = float(got @ expected) / float(expected @ expected)
@@ -44,9 +44,9 @@ def _departure(got: NDArray[Any], expected: NDArray[Any]) -> float:
     return float(np.linalg.norm(got - factor * expected) / np.linalg.norm(factor * expected))
 
 
-def is_proportional(departure: float) -> bool:
-    """Return whether a departure is one of rounding alone."""
-    return departure < _PROPORTIONAL
+def is_proportional(distance: float) -> bool:
+    """Return whether a distance is one of rounding alone."""
+    return distance < _PROPORTIONAL
 
 
 def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | None:
@@ -103,9 +103,9 @@ def _output(
     raw: Mapping[str, Any] | None,
 ) -> NDArray[Any] | None:
     given = tokens.astype(dtype)
-    held = {name: array.astype(dtype) for name, array in weights.items()}
+    kept = {name: array.astype(dtype) for name, array in weights.items()}
     try:
-        output, _ = runner.run(Call(given, given, given), held, heads, raw)
+        output, _ = runner.run(Call(given, given, given), kept, heads, raw)
     except KeyboardInterrupt:
         raise
     except BaseException:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
-from attnspec_modules.layer import Call, LayerRunner
+from attnspec_modules.attention.layer import Call, LayerRunner
 
 _WIDTH, _KEYS, _ROW = 8, 4, 2
 

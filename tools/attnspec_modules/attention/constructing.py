@@ -9,8 +9,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from attnspec_modules.names import meaning_of
-from attnspec_modules.reading import WORDS
+from attnspec_modules.attention.layer_reading import WORDS
+from attnspec_modules.attention.names import meaning_of
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnspec_modules.layer import LayerRunner
-from attnspec_modules.reading import MaskForm, Placement, Reading
+from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_reading import MaskForm, Placement, Reading
 
 _MEANINGS = {"attend": "1 may be attended", "hide": "1 hides", "add": "it is added"}
 _AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1"}

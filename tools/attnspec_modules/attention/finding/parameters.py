@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attnspec.base.errors import TargetError
-from attnspec_modules.constructing import Sizes
-from attnspec_modules.filling import of_each_head, possible_axes
+from attnspec_modules.attention.constructing import Sizes
+from attnspec_modules.attention.layer_reading import Placement
+from attnspec_modules.attention.names import meaning_of_parameter
+from attnspec_modules.attention.placing import of_each_head, possible_axes
 from attnspec_modules.libraries import Parameter
-from attnspec_modules.names import meaning_of_parameter
-from attnspec_modules.reading import Placement
 
 _ROLES = ("query", "key", "value", "output")
 _TENSORS: Mapping[str, tuple[str, ...]] = {
