@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import TITLES
+from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
@@ -40,13 +41,16 @@ class ProblemInWords:
 class Account:
     """Account of a run, in the order in which it is read.
 
-    `verdict` is that of the gate, where the run was gated. `heading` counts what went wrong, None where nothing did;
-    `offer` is a sentence and the options to declare, empty where there is none. The failures of the problems add up to
-    what the heading counts. `unseen` are sentences on what was not called or not graded, `ungraded` on arguments that
+    `guessed` says what a target was taken for. `verdict` is that of the gate, where the run was gated. `right` is None
+    but where all that failed is about edges. `heading` counts what went wrong, None where nothing did; `offer` is a
+    sentence and the options to declare, empty where there is none. The failures of the problems add up to what the
+    heading counts. `unseen` are sentences on what was not called or not graded, `ungraded` on arguments that
     are taken and that nothing graded shows, `closing` on the numbers of the run.
     """
 
+    guessed: tuple[str, ...]
     verdict: str
+    right: str | None
     heading: str | None
     offer: tuple[str, ...]
     problems: tuple[ProblemInWords, ...]
@@ -62,6 +66,8 @@ def account_of(report: Report) -> Account:
     wrong = [result for result in report.wrong if _key(result) not in known]
     tried = sum(result.status not in NOT_GRADED for result in report.results)
     declared = None if gated is not None else report.could_be_declared
+    offered = None if declared is None else json_types(declared)
+    unit = "result" if len({result.dtype for result in report.results} & {*FLOAT_DTYPES}) > 1 else "case"
     unseen = (
         wording.layout_sentence(declaration.requested_in, declaration.not_arranged),
         wording.functions_not_graded(declaration.not_graded, declaration.adapter),
@@ -74,9 +80,11 @@ def account_of(report: Report) -> Account:
     heading = wording.went_wrong(len(wrong), tried) if gated is None else wording.unexpected(len(wrong))
     ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
     return Account(
+        guessed=tuple(map(plain_text, (declaration.guessed or "").splitlines())),
+        right=None if offered is None else wording.what_is_right(offered, unit),
         verdict=verdict if gated is None else plain_text(gated.headline),
         heading=heading if wrong else None,
-        offer=() if declared is None else wording.offer(json_types(declared)),
+        offer=() if offered is None else tuple(map(plain_text, wording.offer_to_declare(offered))),
         problems=problems_in_words(
             problems_of(wrong, report.diagnosis),
             whole_of(report.results, () if declared is None else declared.conventions),

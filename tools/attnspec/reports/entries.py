@@ -77,9 +77,11 @@ def account_in(document: Mapping[str, Any]) -> Mapping[str, Any]:
     wrong = len(wrong_results(document))
     systematic = document.get("systematic")
     return {
+        "guessed": (),
+        "right": None,
         "verdict": verdict(document),
         "heading": wording.went_wrong(wrong, tried) if wrong else None,
-        "offer": wording.offer(document["could_be_declared"]) if document.get("could_be_declared") else (),
+        "offer": wording.offer_to_declare(document["could_be_declared"]) if document.get("could_be_declared") else (),
         "problems": problems,
         "unseen": (wording.NUMBERS_ALONE,) if document["invocation"].get("export") else (),
         "ungraded": wording.ungraded_arguments(document.get("arguments", ())),

@@ -36,11 +36,12 @@ def notebook_html(report: Report) -> str:
     parts = [_heading(account.verdict, *_SIGNS[report.summary.conformance])]
     if account.heading is not None:
         first, *others = account.problems
+        parts += [] if account.right is None else [_paragraph(account.right)]
         parts.append(_paragraph(account.heading))
         parts.append(_problem(len(first.failures), first.lines))
         if account.offer:
-            sentence, *options = account.offer
-            given = ", ".join(map(in_python, options))
+            sentence, options = account.offer
+            given = ", ".join(map(in_python, options.replace(" --", "\n--").splitlines()))
             code = f'<pre style="white-space: pre-wrap">attnspec.validate(…, {escape(given)})</pre>'
             parts.append(_paragraph(sentence) + code)
         results = {(result.case.id, result.dtype): result for result in report.wrong}
@@ -52,7 +53,7 @@ def notebook_html(report: Report) -> str:
             rest = others[_PROBLEMS_SHOWN - 1 :]
             count = wording.counted(len(rest), "other reason")
             parts.append(_paragraph(f"{sum(len(problem.failures) for problem in rest)} more, for {count}."))
-    said = (*account.unseen, account.ungraded, *(() if report.wrong else account.closing))
+    said = (*account.guessed, *account.unseen, account.ungraded, *(() if report.wrong else account.closing))
     parts += [_paragraph(sentence) for sentence in said if sentence is not None]
     parts.append(_table(report))
     return f"<div>{''.join(parts)}</div>"
@@ -72,7 +73,7 @@ def case_html(heading: str, called: Mapping[str, Any], expected: Mapping[str, An
     return f"<div>{''.join(parts)}</div>"
 
 
-def judgement_html(
+def judged_html(
     heading: str, *, is_right: bool | None, sentences: Sequence[str], tallies: Mapping[str, Mapping[str, Any]]
 ) -> str:
     """Return a verdict of the judge as an HTML fragment; `is_right` is None where nothing was judged.

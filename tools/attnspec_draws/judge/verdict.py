@@ -78,10 +78,10 @@ class JudgeReport:
         return f"JudgeReport({self.candidate}: {self.verdict}. {self.reason})"
 
     def _repr_html_(self) -> str:
-        from attnspec.reports.notebook import judgement_html
+        from attnspec.reports.notebook import judged_html
 
         to_see = self.at.first_wrong or self.beside.first_wrong
-        return judgement_html(
+        return judged_html(
             f"{self.candidate}: {self.verdict}",
             is_right=None if self.verdict == "not judged" else self.is_right,
             sentences=(*self.sentences(), *([] if to_see is None else [f'To see it: attnspec.case("{to_see}")'])),

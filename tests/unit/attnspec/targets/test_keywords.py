@@ -52,7 +52,7 @@ class Stateful:
     ("target", "options"),
     [
         (attention, {"operation": "softmax"}),
-        (attention, {"operation": "scaled_dot_product_attention"}),
+        (attention, {"operation": "single_head_attention"}),
         (attention, {"operation": "softmax", "renames": {"q": "nothing"}}),
         (attention, {"operation": "softmax", "renames": {"q": "x"}, "device": "cuda"}),
         (attention, {"operation": "softmax", "renames": {"q": "x"}, "backward": "autograd"}),
@@ -84,8 +84,8 @@ def test_the_judge_and_load_speak_so_too():
         attnspec.load("reference", device="cuda")
     with pytest.raises(attnspec.AttnspecError, match=re.escape('say so: renames={"x": "q"}')):
         attnspec.load(attention, bare_operation="softmax")
-    with pytest.raises(attnspec.AttnspecError, match=re.escape("say which operation it is: bare_operation=OPERATION")):
-        attnspec.load(attention)
+    with pytest.raises(attnspec.AttnspecError, match=re.escape("Say it: bare_operation=OPERATION")):
+        attnspec.load(lambda first, second: first)
 
 
 def test_a_notebook_shows_the_sentence_and_no_lines_of_attnspec():

@@ -66,14 +66,14 @@ def test_renames_are_the_functions_own_names():
 
 
 def test_all_names_that_differ_are_reported_at_once():
-    def attention(Q, K, V, scale=None):  # noqa: N803
-        return Q
+    def attention(one, two, three=None, scale=None):
+        return one
 
     with pytest.raises(TargetError) as caught:
         attend(attention)
     said = str(caught.value)
     assert "has no argument 'query', 'key', 'value', which scaled_dot_product_attention needs" in said
-    assert said.endswith('renames={"query": "Q", "key": "K", "value": "V"}')
+    assert said.endswith('renames={"query": "one", "key": "two", "value": "three"}')
 
 
 def test_positional_only_arguments_are_given_in_the_functions_own_order():
@@ -197,9 +197,9 @@ def test_an_optional_argument_without_a_default_gets_the_contracts():
 
 
 def test_a_required_argument_that_is_missing_names_the_rename():
-    message = the_sentence(lambda Q, key, value: value, "scaled_dot_product_attention")  # noqa: N803
-    assert "(Q, key, value) has no argument 'query', which scaled_dot_product_attention needs" in message
-    assert message.endswith('renames={"query": "Q"}')
+    message = the_sentence(lambda key, value, mine=None: value, "scaled_dot_product_attention")
+    assert "(key, value, mine) has no argument 'query', which scaled_dot_product_attention needs" in message
+    assert message.endswith('renames={"query": "mine"}')
 
 
 def test_the_rename_that_is_advised_is_of_a_name_that_is_still_free():

@@ -45,13 +45,25 @@ _INDENT = _COUNT_WIDTH + 2
 
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
+    from rich.text import Text
+
     account = account_of(report)
     if not quiet:
+        for line in account.guessed:
+            say(console, line, style="cyan")
+        if account.guessed:
+            console.print()
         _print_table(report, console, whole=verbose or not report.wrong)
         if account.heading is not None:
             console.print()
+            if account.right is not None:
+                say(console, account.right, style="bold green")
             say(console, account.heading, style="bold red")
-            _print_offer(account.offer, console)
+            if account.offer:
+                sentence, options = account.offer
+                say(console, sentence, style="cyan")
+                # In one piece, so that it can be copied from a narrow terminal.
+                console.print(Text(f"  {options}", style="cyan"), soft_wrap=True)
             declared = report.could_be_declared
             problems = problems_of(report.wrong, report.diagnosis)
             whole = whole_of(report.results, () if declared is None else declared.conventions)
@@ -67,17 +79,6 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         for error in report.systematic if verbose else ():
             say(console, f"{error.operation}: {error.sentence}", indent=2)
     say(console, account.verdict, style=f"bold {'green' if report.conforms else 'red'}")
-
-
-def _print_offer(offer: Sequence[str], console: Console) -> None:
-    """Print what could be declared, each option in one piece, so that it can be copied from a narrow terminal."""
-    from rich.text import Text
-
-    for position, line in enumerate(offer):
-        if position:
-            console.print(Text(f"  {line}", style="cyan"), soft_wrap=True)
-        else:
-            say(console, line, style="cyan")
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:

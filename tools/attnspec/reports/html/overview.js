@@ -109,6 +109,7 @@ function showFindings() {
     section.hidden = false;
     const heading = several ? `${implementation.name}: ${implementation.heading}` : implementation.heading;
     section.append(make("h2", { id: section.childElementCount ? null : "findings-title" }, heading));
+    if (implementation.right) section.append(make("p", { class: "is-right" }, implementation.right));
     if (implementation.offer.length) section.append(offerNote(implementation.offer));
     const cards = implementation.problems.map((problem) => problemCard(problem, true));
     section.append(make("div", { class: "findings" }, ...cards.slice(0, PROBLEMS_SHOWN)));

@@ -158,7 +158,12 @@ def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: 
                 f"{theirs['digest'][:12]}) than the one that made this page (digest {suite.digest[:12]}): its inputs "
                 "and certified values are left out."
             )
-        said = (*account["unseen"], account["ungraded"], *findings_apart(document)[:_MOST_FINDINGS])
+        said = (
+            *account["guessed"],
+            *account["unseen"],
+            account["ungraded"],
+            *findings_apart(document)[:_MOST_FINDINGS],
+        )
         unseen += [f"{shown}: {harmless(sentence)}" for sentence in said if sentence is not None]
     return strangers + unseen
 
@@ -176,7 +181,7 @@ def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         # Name, words and sentence are the verdict in a line, as a terminal has it.
         "words": _GATE_VERDICTS[gate["open"]] if gate else words,
         "sentence": account["verdict"] if gate else f"{counts[:1].upper()}{counts[1:]}",
-        **{name: account[name] for name in ("heading", "offer", "closing")},
+        **{name: account[name] for name in ("right", "heading", "offer", "closing")},
         "problems": [_problem(problem, document) for problem in account["problems"]],
         "counts": summary["statuses"],
         "clauses": [summary["clauses_graded"], summary["clauses"]],

@@ -218,7 +218,7 @@ def test_the_tab_order_follows_the_page(opened):
         seen.append(page.evaluate("document.activeElement.innerText"))
     assert seen[:2] == ["Skip to the results", "Dark"]
     assert seen[2].endswith("not graded, by reason")
-    case = "documents/004/row_beyond_overflow"
+    case = "documents/004/softmax_of_large_columns"
     assert seen[3:] == ["softmax.stability", "E004.no_maximum", case, "softmax.no_maximum", "More about it"]
 
 
