@@ -32,6 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "attnspec_draws",
         "attnspec_draws.attention",
         "attnspec_draws.rotary",
+        "attnspec_modules",
         "attnspec_probes",
     ),
     ("attnspec.reports",),
@@ -46,7 +47,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 A room holds the rooms inside it that are not listed. The last is the door, which everybody else comes in by.
 """
 
-BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_probes")
+BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_modules", "attnspec_probes")
 """Packages beside the validator, which knows them by name alone (`attnspec.base.extensions`)."""
 
 REGISTRIES = {

@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 COMMANDS = [line[2:] for kind, block in BLOCKS if kind == "console" for line in block.splitlines()]
 IMPLEMENTATIONS = ROOT / "tests" / "examples"
-QUICK = ("attnspec list ", "attnspec show ", "attnspec explain ", " ./mine.py:attention ")
+QUICK = ("attnspec list ", "attnspec show ", "attnspec explain ", " validate ./mine.py ")
 """Words of the commands that are tried in every run of the tests; that all of them work is a proof."""
 
 
@@ -41,7 +41,7 @@ def test_commands_work(command, run):
 
 
 def test_the_report_offers_the_very_options_that_the_reader_sees(run):
-    plain, declared = (command for command in COMMANDS if " ./mine.py:attention --as" in command)
+    plain, declared = (command for command in COMMANDS if " validate ./mine.py " in command)
     offered = [line.strip() for line in run(plain.partition("  #")[0]).stdout.splitlines() if line.startswith("  --")]
     assert 0 < len(offered) <= 2
     assert declared.endswith(f" {' '.join(offered)}")

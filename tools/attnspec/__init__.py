@@ -6,14 +6,13 @@
 True
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+# Names of this module are what completion shows; what is no part of the public API is hidden from it.
+import typing as _typing
 
 from attnspec.base import __version__
 from attnspec.base.errors import AttnspecError, Unsupported
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from attnspec.reports.report import Report
     from attnspec.targets.laid_out import features_first
     from attnspec.targets.loading import load
@@ -49,7 +48,7 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     """Import the public names on first use, so that an adapter can import `Unsupported` at no cost."""
     if name in _LAZY:
         from importlib import import_module
@@ -57,3 +56,8 @@ def __getattr__(name: str) -> Any:
         found = globals()[name] = getattr(import_module(_LAZY[name]), name)
         return found
     raise AttributeError(f"module 'attnspec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, and no others, for `dir` and for the completion of a notebook."""
+    return sorted(__all__)

@@ -153,9 +153,18 @@ def test_a_part_that_is_called_like_an_operation_is_said_not_to_be_graded(attnsp
     write("parts.py", "def softmax(logits, ok): ...\ndef split_heads(x, num_heads):\n    return x\n")
     code, out, _ = attnspec("validate", "./parts.py", "--select", "layout/split_heads*")
     assert code == 1
-    assert "Not graded: ./parts.py: softmax(logits, ok) has no argument 'x', which softmax needs." in " ".join(
+    assert "Not graded: ./parts.py: softmax(logits, ok) demands 'ok', which softmax does not have." in " ".join(
         out.split()
     )
+
+
+def test_what_is_guessed_is_said_first_and_kept_in_the_report(attnspec, write, tmp_path):
+    write("shares.py", RIGHT.replace("softmax(x", "shares(logits").replace("x.", "logits.").replace("(x", "(logits"))
+    code, out, _ = attnspec("validate", "./shares.py:shares", "--report", "r.json", "--select", "*/softmax_*")
+    assert code == 0
+    said = "Guessed: it is softmax, because its arguments are named so; logits is x."
+    assert out.startswith(said)
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["implementation"]["guessed"] == said
 
 
 def test_fail_fast_stops(attnspec, write, tmp_path):
@@ -173,10 +182,10 @@ BAD_ARGUMENTS = {
     "module that raises": (["./raises.py"], "'raises.py' could not be imported: RuntimeError: no luck"),
     "syntax error": (["./broken.py"], "'broken.py' could not be imported: SyntaxError in line 1"),
     "target without operations": (["./empty.py"], "./empty.py holds none of the operations (softmax, "),
-    "function without --as": (["./right.py:softmax"], "say which operation it is: --as OPERATION"),
+    "function without --as": (["./unsaid.py:mix"], "mix(one, two): which operation it is cannot be guessed. Say it"),
     "class with arguments": (["./needs.py:Adapter"], "could not be made into an adapter"),
     "required argument missing": (["./renamed.py"], "has no argument 'x', which softmax needs"),
-    "required argument missing, advice": (["./renamed.py"], "--rename z=x"),
+    "required argument missing, advice": (["./renamed.py"], "--rename dtype=x"),
     "dtype declared": (["./float8.py"], "./float8.py declares the dtype 'float8'; the dtypes are float64"),
     "convention declared": (["./mood.py"], "./mood.py declares the unknown convention 'mood'"),
     "profile": (
@@ -230,7 +239,8 @@ def test_bad_input_is_2_with_a_sentence_and_nothing_else(kind, attnspec, write, 
         "needs.py",
         "class Adapter:\n    def __init__(self, width):\n        pass\n    def softmax(self, x):\n        pass",
     )
-    write("renamed.py", "def softmax(z):\n    return z")
+    write("renamed.py", "def softmax(dtype=None, *, axis):\n    return axis")
+    write("unsaid.py", "def mix(one, two):\n    return two")
     write("float8.py", RIGHT + "\ndtypes = ['float8']")
     write("mood.py", RIGHT + "\nconventions = {'mood': 'good'}")
     (tmp_path / "folder.json").mkdir()

@@ -10,6 +10,10 @@ from collections.abc import Iterable
 class AttnspecError(Exception):
     """Base of every error that attnspec raises by itself."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows: the sentence says what to do, and no line of attnspec says more."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class UsageError(AttnspecError):
     """An argument is unknown or contradicts another one."""

@@ -89,7 +89,7 @@ class Declaration:
     settings; None is the contract's own. Requests are put in `requested_in`, but for operations that are
     `not_arranged`: these have no other form in it.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
-    called as the operations.
+    called as the operations. `guessed` says which operation and which names were guessed, and how a layer is read.
     """
 
     name: str
@@ -107,6 +107,7 @@ class Declaration:
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     not_graded: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict[str, str])
+    guessed: str | None = None
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:
         """Return the dtypes that it offers in an operation."""

@@ -56,6 +56,9 @@ _TRIED_FIRST = 4
 _OF_OUTPUTS = frozenset(output.capability for operation in OPERATIONS.values() for output in operation.gives)
 """Capabilities to return an output: its absence shows in every result."""
 
+NO_ELEMENTS = "no_elements"
+"""What a failure with an array of size 0 is about."""
+
 _TRIED = (*_GRADED_ANEW, Settles.LIFETIME)
 _OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME, Settles.ATTRIBUTE)
 
@@ -167,13 +170,16 @@ def _turned(
 class Declarations:
     """Capabilities lacking (`without`) and conventions, some for one dtype or capability, that could be declared.
 
-    Of the `of` failures, `fewer` would be none: they would pass or not be graded.
+    Of the `of` failures, `fewer` would be none: they would pass or not be graded. `right` results pass now. `left`
+    says what the failures that stay are about, conventions or `NO_ELEMENTS`; None where some are about none of these.
     """
 
     without: tuple[str, ...]
     conventions: Mapping[str, str]
     fewer: int
     of: int
+    right: int = 0
+    left: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -212,7 +218,22 @@ def could_be_declared(results: Sequence[Result]) -> Declarations | None:
         conventions={offer.word: offer.choice for offer in kept if offer.choice is not None},
         fewer=fewer,
         of=of,
+        right=sum(result.status == "pass" for result in results),
+        left=_edges(search.wrong),
     )
+
+
+def _edges(failing: Sequence[Result]) -> tuple[str, ...] | None:
+    """Return the edges that failures are about, each once; None where one may be wrong in its plain numbers."""
+    edges: dict[str, None] = {}
+    concerned = {name: {*map(id, concerned_by(name, failing))} for name in conventions_settling(Settles.RESULTS)}
+    for result in failing:
+        is_empty = any(array.size == 0 for array in result.case.inputs.values())
+        about = [name for name, results in concerned.items() if id(result) in results]
+        if not is_empty and not about:
+            return None
+        edges |= dict.fromkeys([NO_ELEMENTS] if is_empty else about[:1])
+    return tuple(edges)
 
 
 class _Search:

@@ -276,6 +276,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
     summaries = {"profiles": report.by_profile, "families": report.by_family}
     without = {"without": [*declaration.without]} if declaration.without else {}
     requested_in: dict[str, Any] = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
+    if declaration.guessed is not None:
+        requested_in["guessed"] = declaration.guessed
     if declaration.not_arranged:
         requested_in["not_arranged"] = [*declaration.not_arranged]
     gated = report.gated

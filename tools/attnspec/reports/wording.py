@@ -240,6 +240,29 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
 # Failures.
 
 
+def what_is_right(declared: Mapping[str, Any], unit: str) -> str | None:
+    """Return how much is right, where all else is about edges, from a report's ``could_be_declared``; else None.
+
+    `unit` is what is counted: cases, or results of several dtypes.
+    """
+    left, about = declared["of"] - declared["fewer"], declared["left"]
+    if about is None or not declared["right"]:
+        return None
+    edges = " or ".join("without elements" if each == "no_elements" else f"about {each}" for each in about)
+    beside = f"; {counted(left, unit)} {edges} {'is' if left == 1 else 'are'} left" if left else ""
+    return f"The mathematics is right in all {counted(declared['right'], unit)} that it takes{beside}."
+
+
+def offer_to_declare(declared: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what would be left of the failures, and the options that declare the rest, in one line."""
+    fewer, of = declared["fewer"], declared["of"]
+    left = "none of them is left" if fewer == of else f"{of - fewer} of them {'is' if of - fewer == 1 else 'are'} left"
+    conventions = ",".join(f"{name}={choice}" for name, choice in declared["conventions"].items())
+    options = (("--without", ",".join(declared["without"])), ("--convention", conventions))
+    line = " ".join(f"{option} {said}" for option, said in options if said)
+    return f"If it is meant so, declare it, and {left}:", line
+
+
 def ending_sentence(message: str, under: str | None) -> str:
     """Return how a result ended, with the declared conventions under which it was graded."""
     return f"{message} (graded under {under})" if under else message

@@ -1,10 +1,8 @@
 """Guesses of a function's adapter, one after another, each with its reason."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.convention import Settles
@@ -14,7 +12,7 @@ from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_te
 from attnspec.scaffold.functions import Found
 from attnspec.scaffold.naming import read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
-from attnspec.tensors import TENSORS
+from attnspec.tensors.libraries import libraries_of
 
 _ROUNDS = 3
 """Rounds: a declaration lets other failures show; a fourth after three was never seen to account for more."""
@@ -82,26 +80,6 @@ def _in_words(declared: Declared | None) -> str:
     return ", ".join(words)
 
 
-def _libraries(found: Found) -> dict[str, str]:
-    """Return the libraries whose tensors a function may take, the likeliest first, each with the reason."""
-    function: Any = getattr(found.function, "__func__", found.function)
-    scope = getattr(function, "__globals__", None) or vars(sys.modules.get(type(function).__module__, sys))
-    code = getattr(function, "__code__", None)
-    used = {name: scope[name] for name in getattr(code, "co_names", ()) if name in scope}
-    reasons: dict[str, str] = {}
-    for where, why in ((used, "its code names {}"), (scope, "its module imports {}")):
-        for value in list(where.values()):
-            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            library = name.partition(".")[0] if isinstance(name, str) else ""
-            if library in TENSORS:
-                reasons.setdefault(library, why.format(library))
-    top = (getattr(function, "__module__", None) or found.module).partition(".")[0]
-    if top in TENSORS:
-        reasons = {top: f"it belongs to {top}", **reasons}
-    reasons.setdefault("numpy", "it took NumPy's arrays")
-    return reasons
-
-
 def _try(draft: Draft, dtype: str, prober: Prober) -> _Tried:
     candidate = replace(draft, declared={**draft.declared, "dtypes": (dtype,)})
     return _Tried(candidate, dtype, prober.answered(candidate, dtype))
@@ -110,7 +88,9 @@ def _try(draft: Draft, dtype: str, prober: Prober) -> _Tried:
 def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
     """Return the first tensors and layout with which the probes come back as expected; else the nearest."""
     best: _Tried | None = None
-    for library, why in _libraries(draft.found).items():
+    libraries = libraries_of(draft.found.function, draft.found.module)
+    libraries.setdefault("numpy", "it took NumPy's arrays")
+    for library, why in libraries.items():
         for layout in layouts_of(draft.call.operation):
             declared = {"tensors": library} if library != "numpy" else {}
             reasons = {**draft.reasons} | ({"tensors": why} if declared else {})

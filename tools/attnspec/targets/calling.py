@@ -29,7 +29,8 @@ class Signature:
 
     `takes_everything`: it has ``**kwargs``, or cannot be read. `positional`: own names that must go by position, with
     their defaults. `demanded`: optional contract arguments for which it has no default, with that of the contract;
-    `demands` are those of them that follow from other inputs: nothing stands for them.
+    `demands` are those of them that follow from other inputs: nothing stands for them. `guessed` says in words which
+    names were guessed, empty where none had to be.
     """
 
     names: Mapping[str, str]
@@ -37,6 +38,7 @@ class Signature:
     positional: Mapping[str, Any] = field(default_factory=dict[str, Any])
     demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
     demands: tuple[str, ...] = ()
+    guessed: str = ""
     # No property: a debugger that traces a call would step into it.
     _is_the_contracts: bool = field(init=False)
 
@@ -74,8 +76,8 @@ def read_signature(
 ) -> Signature:
     """Read how `function` takes the arguments of `operation`; `renames` has the contract's name first.
 
-    Decorators are looked through by ``__wrapped__``. Raises TargetError if a required argument is not in the signature,
-    or the signature demands something unknown.
+    Decorators are looked through by ``__wrapped__``. Where a required argument goes by another name, names are guessed.
+    Raises TargetError if that fails, or the signature demands something unknown.
     """
     try:
         parameters = inspect.signature(function).parameters
@@ -90,6 +92,17 @@ def read_signature(
             if own is not None and (takes_everything or own in own_names):
                 names[argument] = own
                 break
+    guessed = ""
+    if any(argument not in names for argument in operation.required_arguments):
+        from attnspec.targets.naming import demanded_names, in_order, named_arguments
+
+        by_names = named_arguments(own_names, operation, names)
+        free = [name for name in demanded_names(parameters) if name not in by_names.own.values()]
+        in_their_order = in_order(by_names, operation, free)
+        # One demanded argument more than the operation has, and it is another function.
+        named = by_names if in_their_order is None or len(in_their_order.by_order) < len(free) else in_their_order
+        guessed = named.in_words_beside(names)
+        names = dict(named.own)
     theirs = set(names.values())
     strangers = [
         name for name in own_names if name not in theirs and parameters[name].default is inspect.Parameter.empty
@@ -120,7 +133,7 @@ def read_signature(
     demands = tuple(name for name in without_default if name in operation.derived)
     demanded = {name: default for name, default in without_default.items() if name not in demands}
     positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}
-    return Signature(names, takes_everything, positional, demanded, demands)
+    return Signature(names, takes_everything, positional, demanded, demands, guessed)
 
 
 def outputs_by_name(
@@ -244,7 +257,10 @@ def _kind(value: object) -> str:
 
 
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-OUR_PACKAGES = ("attnspec", *(f"attnspec_{part}" for part in ("adapters", "draws", "mistakes", "probes", "reference")))
+OUR_PACKAGES = (
+    "attnspec",
+    *(f"attnspec_{part}" for part in ("adapters", "draws", "mistakes", "modules", "probes", "reference")),
+)
 """What is installed with attnspec, and so is no code of a user's."""
 
 

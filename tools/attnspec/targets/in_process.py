@@ -28,7 +28,8 @@ _NAMES_SHOWN = 5
 class InProcessImplementation:
     """Python software under test: a module or instance `holder` of callables named after operations.
 
-    `renames` has the contract's name first; a `layout` of None is the declared one, `tensors` of None are NumPy's.
+    `renames` has the contract's name first; a `layout` of None is the declared one, `tensors` of None are NumPy's;
+    `guessed` says which operation a single function was taken for, where nobody said it.
     TargetError if it holds no operation, or one that cannot be called as the contract says.
     """
 
@@ -40,6 +41,7 @@ class InProcessImplementation:
         tensors: Tensors | None = None,
         layout: str | None = None,
         backward: str | None = None,
+        guessed: str | None = None,
     ) -> None:
         self._renames = dict(renames or {})
         self._tensors = tensors
@@ -69,9 +71,14 @@ class InProcessImplementation:
             self._signatures |= {name: found.signature for name, found in passes.items()}
         offered = tuple(name for name in OPERATIONS if name in self._functions)
         signatures = self._signatures.items()
+        of = "in {name}, " if len(signatures) > 1 else ""
+        names_guessed = [
+            f"{of.format(name=name)}{signature.guessed}" for name, signature in signatures if signature.guessed
+        ]
         self.declaration = replace(
             _declaration(holder, adapter, offered, declared),
             unfit=unfit,
+            guessed=f"Guessed: {'; '.join(said)}." if (said := [*filter(None, [guessed]), *names_guessed]) else None,
             demands={name: signature.demands for name, signature in signatures if signature.demands},
             arguments={
                 name: tuple(argument for argument in OPERATIONS[name].arguments if argument in signature.names)

@@ -9,16 +9,19 @@ from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from attnspec.base.errors import AttnspecError, TargetError
-from attnspec.base.extensions import BUILT_IN
+from attnspec.base.extensions import BUILT_IN, IS_LAYER, LAYERS, import_object
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
 from attnspec.targets.calling import error_position
 from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
 from attnspec.targets.target import LoadOptions, Target, spelled_out, target_of
 from attnspec.tensors import tensors_called
+
+if TYPE_CHECKING:
+    from attnspec.targets.single_function import Single
 
 ENTRY_POINTS = "attnspec.adapters"
 
@@ -78,31 +81,48 @@ def loaded(target: Target) -> Implementation:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
+        if _may_be_a_layer(found, python) and import_object(IS_LAYER)(found, target.operation):
+            layer = import_object(LAYERS)(found, target.renames)
+            return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
+        holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
+        single: Single | None = None
+        if target.operation is None and not holds_operations and not (module and adapter in BUILT_IN):
+            from attnspec.targets.single_function import single_function
+
+            single = single_function(found, adapter, module, target.renames)
         if target.operation is not None:
             holder = _holder_of_function(found, adapter, target.operation, module)
+        elif single is not None:
+            holder = _holder_of_function(single.function, adapter, single.operation, single.module)
         else:
             requested = {"device": target.device, "layout": target.layout}
             reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
-            holder = _holder(found, adapter, reported)
+            holder = _holder(found, adapter, reported, holds_operations=holds_operations)
         if isinstance(holder, Implementation):
             return _loaded_as_it_is(holder, target, adapter)
         declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
         # Anything else of such a name is something else.
         words = {name: word for name, word in declared.items() if isinstance(word, str)}
-        kind = target.tensors or words.get("tensors")
+        said = (target.tensors, words.get("tensors"))
+        kind = target.tensors or words.get("tensors") or (None if single is None else single.likely_tensors)
         if kind is None and "device" not in reported and target.device is not None:
             raise _no_device(target.device, adapter)
         tensors = None if kind is None else tensors_called(kind, target.device, said_by=adapter)
         renames = {argument: own for own, argument in target.renames.items()}
         backward = target.backward or words.get("backward")
-        return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward)
+        guessed = None if single is None else single.in_words(kind if kind not in said else None)
+        return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward, guessed)
     finally:
         keep_recursion_limit(limit)
 
 
-def _holder(found: object, adapter: str, reported: Mapping[str, str]) -> object:
+def _may_be_a_layer(found: object, python: object) -> bool:
+    is_ours = isinstance(python, str) and python in BUILT_IN
+    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(found))
+
+
+def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:
     """Return the module or instance that holds the operations; a class or a factory is called once."""
-    holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
     if isinstance(found, ModuleType) or (holds_operations and not isinstance(found, type)) or not callable(found):
         return found
     return _made(found, adapter, reported)
@@ -159,9 +179,8 @@ def _holder_of_function(found: object, adapter: str, operation: str, module: Mod
         # An instance of it is meant, which is called like a function.
         found = _made(found, adapter, {})
     if not callable(found):
-        raise TargetError(
-            f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}; name it: {adapter}:FUNCTION"
-        )
+        named = "" if module is None and adapter == type(found).__name__ else f"; name it: {adapter}:FUNCTION"
+        raise TargetError(f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}{named}")
     declared = {name: read_attribute(module, name, adapter) for name in _DECLARED} if module is not None else {}
     return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter), **declared})
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, cast
 
-from attnspec.base.errors import UsageError
+from attnspec.base.errors import AttnspecError, UsageError
 from attnspec.contract import EXAMPLES, IN_LAYOUT, OPERATIONS
 
 For = Literal["python", "process"]
@@ -191,11 +191,15 @@ class TargetOptions(CandidateOptions, total=False):
 
 
 def spelled_out(options: Any) -> Callable[[_Function], _Function]:
-    """Let a function show the keywords of a TypedDict one by one, to help and to notebooks, and refuse all others."""
+    """Let a function of the Python API show the keywords of a TypedDict one by one, and refuse all others.
+
+    Its errors name these keywords, too, in place of options.
+    """
     keywords = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation.__forward_arg__)
         for name, annotation in options.__annotations__.items()
     ]
+    loads = "operation" not in options.__annotations__
 
     def decorate(function: _Function) -> _Function:
         own = inspect.signature(function)
@@ -205,7 +209,13 @@ def spelled_out(options: Any) -> Callable[[_Function], _Function]:
         @functools.wraps(function)
         def checked(*arguments: Any, **given: Any) -> Any:
             shown.bind(*arguments, **given)
-            return function(*arguments, **given)
+            try:
+                return function(*arguments, **given)
+            except AttnspecError as error:
+                from attnspec.targets.keywords import in_python
+
+                error.args = tuple(in_python(str(said), loads=loads) for said in error.args)
+                raise
 
         cast("Any", checked).__signature__ = shown
         return cast("_Function", checked)

@@ -57,6 +57,31 @@ def test_textbook_attention_passes_with_what_is_offered():
     assert after.could_be_declared is None
 
 
+def diagonal_of_squares(query, key, value, is_causal=False):
+    """Causal attention that excludes keys ahead among the first Sq alone: the others are seen by all."""
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    if is_causal:
+        rows, columns = np.triu_indices(query.shape[2], 1)
+        within = columns < key.shape[2]
+        scores[..., rows[within], columns[within]] = -np.inf
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
+
+
+def test_it_is_said_how_much_is_right_where_all_that_stays_is_about_edges():
+    report = validated(textbook)
+    offered = report.could_be_declared
+    assert offered.left == ()
+    assert offered.right == sum(result.status == "pass" for result in report.results)
+
+
+def test_an_offer_that_leaves_a_plain_number_wrong_calls_nothing_right():
+    report = validated(diagonal_of_squares)
+    offered = report.could_be_declared
+    assert offered.fewer < offered.of
+    assert offered.left is None
+
+
 def test_nothing_is_offered_for_a_mistake():
     assert validated(without_scale).could_be_declared is None
 

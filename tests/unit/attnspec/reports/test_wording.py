@@ -120,3 +120,35 @@ def test_what_this_version_of_the_spec_does_not_know_is_named_alone():
     assert wording.broken_clause("no.such.clause") == "It breaks no.such.clause: see the spec"
     assert wording.see_also("E999.none") is None
     assert wording.same_erratum("E999.none") == "Erratum E999.none: see spec/errata.md"
+
+
+def offer(**changed):
+    declared = {"without": ["grouped_query"], "conventions": {"no_keys": "refuse"}, "fewer": 8, "of": 8, "right": 169}
+    return {**declared, "left": [], **changed}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "The mathematics is right in all 169 cases that it takes."),
+        (
+            {"fewer": 1, "left": ["no_elements"]},
+            "The mathematics is right in all 169 cases that it takes; 7 cases without elements are left.",
+        ),
+        (
+            {"fewer": 7, "left": ["fully_masked_row"]},
+            "The mathematics is right in all 169 cases that it takes; 1 case about fully_masked_row is left.",
+        ),
+        ({"fewer": 7, "left": None}, None),
+        ({"right": 0}, None),
+    ],
+)
+def test_the_mathematics_is_right_where_edges_alone_are_left(changed, said):
+    assert wording.what_is_right(offer(**changed), "case") == said
+
+
+def test_all_of_an_offer_is_one_line():
+    sentence, options = wording.offer_to_declare(offer(fewer=7))
+    assert sentence.endswith("1 of them is left:")
+    assert options == "--without grouped_query --convention no_keys=refuse"
+    assert wording.offer_to_declare(offer(without=[]))[1] == "--convention no_keys=refuse"

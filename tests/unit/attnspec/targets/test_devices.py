@@ -63,7 +63,7 @@ def test_without_it_nothing_is_said(adapters):
 
 @pytest.mark.parametrize("attribute", [":without", ":made", ""])
 def test_what_takes_no_device_says_so(adapters, attribute):
-    with pytest.raises(TargetError, match=r"--device cuda: .* takes no device\. A class or a function"):
+    with pytest.raises(TargetError, match=r"device=\"cuda\": .* takes no device\. A class or a function"):
         load(f"{adapters}{attribute}", device="cuda")
 
 

@@ -216,7 +216,7 @@ def test_an_input_that_is_edited_is_seen(tmp_path):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("def scaled_dot_product_attention(query, key, value):\n    return value\n", "--tensors torch"),
+        ("def scaled_dot_product_attention(query, key, value):\n    return value\n", 'tensors="torch"'),
         pytest.param('tensors = "torch"\ndef softmax(x, axis=-1):\n    return x\n', FORWARD, marks=TORCH),
         pytest.param(
             MODULES["torch"] + f"\ndef {BACKWARD}(grad_output, query, key, value):\n    return query\n",
@@ -227,13 +227,13 @@ def test_an_input_that_is_edited_is_seen(tmp_path):
     ids=["arrays of NumPy", "nothing to differentiate", "its own"],
 )
 def test_a_target_for_which_it_is_not_is_reported_so(tmp_path, source, words):
-    with pytest.raises(TargetError, match="--backward autograd") as caught:
+    with pytest.raises(TargetError, match='backward="autograd"') as caught:
         load(written(tmp_path, source), backward="autograd")
     assert words in str(caught.value)
 
 
 def test_an_implementation_that_stands_is_not_differentiated():
-    with pytest.raises(TargetError, match="--backward autograd"):
+    with pytest.raises(TargetError, match='backward="autograd"'):
         load(load("reference"), backward="autograd")
 
 

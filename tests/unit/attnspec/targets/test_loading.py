@@ -216,13 +216,13 @@ def test_a_function_that_only_shares_an_operations_name_leaves_the_others_as_the
     implementation = load("./parts.py")
     assert implementation.declaration.operations == ("split_heads",)
     assert implementation.declaration.not_graded == ()
-    assert "parts.py: softmax(logits, sink, ok) has no argument 'x'" in implementation.declaration.unfit["softmax"]
+    assert "parts.py: softmax(logits, sink, ok) demands 'sink'" in implementation.declaration.unfit["softmax"]
     assert implementation.run(Request("softmax", "float64", {}, {})) == Declined("softmax is not offered")
 
 
 def test_where_no_function_can_be_called_the_first_says_why(write):
-    write("parts.py", "def softmax(logits): ...\ndef split_heads(tokens): ...\n")
-    with pytest.raises(TargetError, match=r"softmax\(logits\) has no argument 'x'"):
+    write("parts.py", "def softmax(): ...\ndef split_heads(tokens): ...\n")
+    with pytest.raises(TargetError, match=r"softmax\(\) has no argument 'x'"):
         load("./parts.py")
 
 
@@ -269,11 +269,11 @@ BAD_FILES = {
     "missing package": ("import no_such_package_at_all", "No module named 'no_such_package_at_all'"),
     "computes": ("import numpy as np\n\nx = np.ones(3) @ np.ones(4)\n", "ValueError: .* .line 3 of bad.py.$"),
     "relative import": ("from . import softmax", "It belongs to a package: name it as a module, package.module"),
-    "misspelt": ("def sofmax(x): return x", "Is 'sofmax' meant to be 'softmax'.$"),
+    "misspelt": ("def sofmax(x): return x\ndef softmx(x): return x", "Is 'sofmax' meant to be 'softmax'.$"),
     "nothing": ("x = 1", "It defines no function at all"),
     "no operations": (
         "def attention(query): return query",
-        "holds none of the operations .*It defines attention. .*bad.py:attention --as",
+        "holds none of the operations .*It defines attention. .*bad.py:attention bare_operation=OPERATION",
     ),
 }
 
@@ -375,8 +375,6 @@ def declaring(**attributes):
     [
         (NeedsAWidth, "NeedsAWidth could not be made into an adapter: calling it without arguments raised TypeError"),
         (EndsTheProgram, "EndsTheProgram could not be made into an adapter"),
-        (bare, "bare could not be made into an adapter"),
-        (bare, "For a single function, say which operation it is: --as OPERATION"),
         (lambda: None, "holds none of the operations"),
         (None, "NoneType holds none of the operations"),
         (3, "int holds none of the operations"),
@@ -411,7 +409,7 @@ def test_an_unknown_convention_is_said_in_a_sentence(conventions, sentence):
 def test_a_module_is_no_function(write):
     write("whole_module.py", SOFTMAX)
     message = the_sentence("./whole_module.py", bare_operation="softmax")
-    assert "--as softmax needs a function, but ./whole_module.py is a module" in message
+    assert 'bare_operation="softmax" needs a function, but ./whole_module.py is a module' in message
     assert "name it: ./whole_module.py:FUNCTION" in message
 
 

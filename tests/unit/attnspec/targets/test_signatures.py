@@ -66,14 +66,14 @@ def test_renames_are_the_functions_own_names():
 
 
 def test_all_names_that_differ_are_reported_at_once():
-    def attention(Q, K, V, scale=None):  # noqa: N803
-        return Q
+    def attention(one, two, three=None, scale=None):
+        return one
 
     with pytest.raises(TargetError) as caught:
         attend(attention)
     said = str(caught.value)
     assert "has no argument 'query', 'key', 'value', which scaled_dot_product_attention needs" in said
-    assert said.endswith("--rename Q=query --rename K=key --rename V=value")
+    assert said.endswith('renames={"query": "one", "key": "two", "value": "three"}')
 
 
 def test_positional_only_arguments_are_given_in_the_functions_own_order():
@@ -132,7 +132,7 @@ def test_a_keyword_catcher_that_demands_something_unknown_cannot_be_used():
 
     message = the_sentence(attention, "scaled_dot_product_attention")
     assert "(Q, K, V) demands 'Q', which scaled_dot_product_attention does not have" in message
-    assert "--rename Q=ARGUMENT" in message
+    assert 'renames={ARGUMENT: "Q"}' in message
 
 
 def test_position_catchers_alone_cannot_be_called_by_keyword():
@@ -197,26 +197,26 @@ def test_an_optional_argument_without_a_default_gets_the_contracts():
 
 
 def test_a_required_argument_that_is_missing_names_the_rename():
-    message = the_sentence(lambda Q, key, value: value, "scaled_dot_product_attention")  # noqa: N803
-    assert "(Q, key, value) has no argument 'query', which scaled_dot_product_attention needs" in message
-    assert message.endswith("--rename Q=query")
+    message = the_sentence(lambda key, value, mine=None: value, "scaled_dot_product_attention")
+    assert "(key, value, mine) has no argument 'query', which scaled_dot_product_attention needs" in message
+    assert message.endswith('renames={"query": "mine"}')
 
 
 def test_the_rename_that_is_advised_is_of_a_name_that_is_still_free():
     message = the_sentence(lambda query=None, q=None, value=None: value, "scaled_dot_product_attention")
-    assert message.endswith("--rename q=key")
+    assert message.endswith('renames={"key": "q"}')
 
 
 def test_an_argument_that_the_operation_does_not_have_must_have_a_default():
     message = the_sentence(lambda x, temperature: x)
     assert "(x, temperature) demands 'temperature', which softmax does not have" in message
-    assert "--rename temperature=ARGUMENT (arguments: x, axis)" in message
+    assert 'renames={ARGUMENT: "temperature"} (arguments: x, axis)' in message
     assert isinstance(run(lambda x, temperature=1: x), Outputs)
 
 
 def test_a_rename_of_an_argument_that_no_operation_has_is_an_error():
     message = the_sentence(lambda x, axis=-1: x, renames={"x": "Z"})
-    assert message == "--rename Z=x: no operation of <lambda> has an argument 'Z'."
+    assert message == 'renames={"x": "Z"}: no operation of <lambda> has an argument \'Z\'.'
 
 
 def test_a_rename_counts_for_the_operations_that_use_it():

@@ -63,7 +63,7 @@ def test_one_function_is_validated_as_an_operation():
     report = attnspec.validate(shares, operation="softmax", renames={"Z": "x"}, select=SOFTMAX_CASES)
     assert report.conforms
     assert report.declaration.name == "shares"
-    with pytest.raises(attnspec.AttnspecError, match="--as OPERATION"):
+    with pytest.raises(attnspec.AttnspecError, match="operation=OPERATION"):
         attnspec.validate(shares)
 
 
@@ -126,6 +126,13 @@ def test_the_order_of_results_is_that_of_ids_and_dtypes():
     keys = [result.case.id for result in report.results]
     assert keys == sorted(keys)
     assert len({(result.case.id, result.dtype) for result in report.results}) == len(report.results)
+
+
+def test_the_module_shows_its_public_names_and_no_others():
+    shown = dir(attnspec)
+    assert shown == sorted(attnspec.__all__)
+    assert {"validate", "case", "judge"} < set(shown)
+    assert all(getattr(attnspec, name) is not None for name in shown)
 
 
 def test_a_notebook_shows_a_table_and_what_went_wrong():

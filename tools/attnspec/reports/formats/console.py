@@ -32,7 +32,6 @@ from attnspec.reports.report import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from attnspec.diagnosis.undeclared import Declarations
     from attnspec.runner import Result
 
 _PROBLEMS_SHOWN = 5
@@ -52,15 +51,29 @@ _INDENT = _COUNT_WIDTH + 2
 
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
+    from rich.text import Text
+
     if not quiet:
+        if report.declaration.guessed is not None:
+            for line in report.declaration.guessed.splitlines():
+                say(console, line, style="cyan")
+            console.print()
         _print_table(report, console, whole=verbose or not report.wrong)
         if report.wrong:
             console.print()
             tried = sum(result.status not in NOT_GRADED for result in report.results)
-            say(console, f"{len(report.wrong)} of {tried} went wrong:", style="bold red")
             declared = report.could_be_declared
-            if declared is not None:
-                _print_what_could_be_declared(declared, console)
+            offered = None if declared is None else json_types(declared)
+            unit = "result" if len({result.dtype for result in report.results} & {*FLOAT_DTYPES}) > 1 else "case"
+            right = None if offered is None else wording.what_is_right(offered, unit)
+            if right is not None:
+                say(console, right, style="bold green")
+            say(console, f"{len(report.wrong)} of {tried} went wrong:", style="bold red")
+            if offered is not None:
+                sentence, options = wording.offer_to_declare(offered)
+                say(console, sentence, style="cyan")
+                # In one piece, so that it can be copied from a narrow terminal.
+                console.print(Text(f"  {plain_text(options)}", style="cyan"), soft_wrap=True)
             problems = problems_of(report.wrong, report.diagnosis)
             whole = whole_of(report.results, () if declared is None else declared.conventions)
             print_problems(problems, whole, console, verbose=verbose)
@@ -84,19 +97,6 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
     name = wording.shown_name(report.declaration.name, report.declaration.version, report.conventions)
     colour = "green" if report.conforms else "red"
     say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
-
-
-def _print_what_could_be_declared(declarations: Declarations, console: Console) -> None:
-    """Print the options that could be declared, each in one piece, so that it can be copied from a narrow terminal."""
-    from rich.text import Text
-
-    fewer, of = declarations.fewer, declarations.of
-    left = "none of them is left" if fewer == of else f"{of - fewer} of them {'is' if of - fewer == 1 else 'are'} left"
-    say(console, f"If it is meant so, declare it, and {left}:", style="cyan")
-    conventions = ",".join(f"{name}={choice}" for name, choice in declarations.conventions.items())
-    for option, said in (("--without", ",".join(declarations.without)), ("--convention", conventions)):
-        if said:
-            console.print(Text(f"  {plain_text(f'{option} {said}')}", style="cyan"), soft_wrap=True)
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:

@@ -72,14 +72,15 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 
 def _not_seen(document: Mapping[str, Any]) -> list[str]:
-    """Return the sentences on a run in a layout, one that ended early, and on all of which nothing was seen."""
+    """Return the sentences on what was guessed, on a run in a layout, one that ended early, and on what is unseen."""
     implementation = document["implementation"]
     layout = wording.layout_sentence(implementation.get("asked_in"), implementation.get("not_arranged", ()))
     sentence = wording.not_run_sentence(document.get("not_run"), len(document["results"]), document.get("ended_early"))
     unseen = wording.NUMBERS_ALONE if document["invocation"].get("export") else None
     ungraded = wording.ungraded_arguments(document.get("arguments", ()))
     shown = None if ungraded is None else prose(ungraded)
-    return [line for said in filter(None, (layout, sentence, unseen, shown)) for line in (said, "")]
+    guessed = prose(implementation["guessed"]) if "guessed" in implementation else None
+    return [line for said in filter(None, (guessed, layout, sentence, unseen, shown)) for line in (said, "")]
 
 
 def prose(text: str) -> str:
