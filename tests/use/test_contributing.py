@@ -179,7 +179,7 @@ FORGOTTEN = {
         "families/normalization/ (tolerance)",
     ),
 }
-"""What is forgotten: the file, its lines that go (None: all), what comes in their place, and words of the sentence."""
+"""What is forgotten: the file, its lines that go (None: all), what comes instead, and words of the sentence."""
 
 
 @pytest.mark.proof

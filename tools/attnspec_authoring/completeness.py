@@ -118,7 +118,7 @@ def _catalogue() -> Iterator[str]:
 def _controls() -> Iterator[str]:
     controls = import_module("attnspec_controls").CONTROLS
     known = {control.id for control in controls}
-    for path in sorted((_ROOT / _CONTROLS).glob("*/**/*.py")):
+    for path in sorted((_ROOT / _CONTROLS).glob("*/**/[!_]*.py")):
         module = path.relative_to(_ROOT / _CONTROLS).with_suffix("")
         own = getattr(import_module(".".join(("attnspec_controls", *module.parts))), "CONTROLS", ())
         if not known.issuperset(control.id for control in own):
@@ -168,12 +168,12 @@ def _contents() -> Iterator[str]:
     smallest = _smallest_cases()
     for operation in OPERATIONS.values():
         family, room = family_of(operation.name), f"{_ROOM}/{operation.family}"
-        asked: dict[str, Callable[[Case], Any]] = {
+        questions: dict[str, Callable[[Case], Any]] = {
             f"{room}/ (features)": family.features,
             f"{room}/ (formula)": family.formula,
             f"{room}/ (tolerance)": lambda case, family=family: _tolerance(family, case),
         }
-        for file, ask in asked.items():
+        for file, ask in questions.items():
             try:
                 known = ask(smallest[operation.name]) is not None
             except KeyError:
