@@ -54,7 +54,6 @@ REGISTRIES = {
     "attnspec.base.extensions": "the extensions of the validator",
     "attnspec.command_line": "the commands",
     "attnspec_draws.judge.own_modules": "what is loaded before a candidate is there",
-    "attnspec_draws.generators.random_cases": "the random cases of each family",
 }
 """The modules that know others above them by name, and what these are."""
 
