@@ -25,6 +25,7 @@ PACKAGES = {
     "attnspec_adapters": ROOT / "tools",
     "attnspec_draws": ROOT / "tools",
     "attnspec_mistakes": ROOT / "reference_impl",
+    "attnspec_modules": ROOT / "tools",
     "attnspec_probes": ROOT / "tools",
     "attnspec_reference": ROOT / "reference_impl",
 }

@@ -33,6 +33,12 @@ RANDOM_CASES: Mapping[str, str] = {"draw:": "attnspec_draws.drawing:case_of_text
 MEASURED = "attnspec_probes.measuring:measured"
 """The function that calls a wrong implementation again, to measure the computation that it makes."""
 
+LAYERS = "attnspec_modules.attention.adapting:found_layer"
+"""The function that makes operations of a layer, which holds its own weights."""
+
+IS_LAYER = "attnspec_modules.attention.recognising:is_layer"
+"""The function that says whether a class or an instance is a layer, by its bases alone."""
+
 THIRD_PARTY: Mapping[str, str] = _TABLE["adapters"]
 """Built-in adapter to its ``module:attribute``, each of which needs a library; run in this order, the slowest first."""
 

@@ -89,7 +89,7 @@ class Declaration:
     settings; None is the contract's own. Requests are put in `requested_in`, but for operations that are
     `not_arranged`: these have no other form in it.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
-    called as the operations. `guessed` says in one line which operation and which names were guessed.
+    called as the operations. `guessed` says which operation and which names were guessed, and how a layer is read.
     """
 
     name: str

@@ -12,7 +12,7 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from attnspec.base.errors import AttnspecError, TargetError
-from attnspec.base.extensions import BUILT_IN
+from attnspec.base.extensions import BUILT_IN, IS_LAYER, LAYERS, import_object
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
 from attnspec.targets.calling import error_position
@@ -81,6 +81,9 @@ def loaded(target: Target) -> Implementation:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
+        if _may_be_a_layer(found, python) and import_object(IS_LAYER)(found, target.operation):
+            layer = import_object(LAYERS)(found, target.renames)
+            return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
         holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
         single: Single | None = None
         if target.operation is None and not holds_operations and not (module and adapter in BUILT_IN):
@@ -111,6 +114,11 @@ def loaded(target: Target) -> Implementation:
         return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward, guessed)
     finally:
         keep_recursion_limit(limit)
+
+
+def _may_be_a_layer(found: object, python: object) -> bool:
+    is_ours = isinstance(python, str) and python in BUILT_IN
+    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(found))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:

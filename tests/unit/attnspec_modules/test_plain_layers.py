@@ -1,0 +1,76 @@
+"""A plain class that holds its own weights, right and with the usual mistakes; no library is needed for it."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import attnspec
+
+SOURCE = Path(__file__).parents[2] / "examples" / "layers" / "of_numpy.py"
+
+RIGHT = ("", "")
+
+
+def layer(old, new):
+    """The layer of the example, with a piece of its source replaced."""
+    source = SOURCE.read_text(encoding="utf-8")
+    assert old in source
+    module = ModuleType("changed_layer")
+    exec(compile(source.replace(old, new) if old else source, SOURCE.name, "exec"), vars(module))
+    return module.MultiHeadAttention
+
+
+def validated(found, **options):
+    return attnspec.validate(found, dtypes="float64", probes=False, **options)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_right_layer_is_graded_and_nothing_is_wrong():
+    report = validated(layer(*RIGHT))
+    assert report.conforms
+    assert report.summary.counts["pass"] >= 40
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_was_found_is_said():
+    said = validated(layer(*RIGHT), select="self_attention/*").declaration.guessed
+    assert "W_O is w_output" in said
+    assert "transposed" not in said
+    assert "mask (B, H, Sq, Sk): it is added" in said
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_matrices_that_are_applied_transposed_are_filled_so():
+    source = SOURCE.read_text(encoding="utf-8")
+    for name in "QKVO":
+        source = source.replace(f"@ self.W_{name}", f"@ self.W_{name}.T")
+    module = ModuleType("changed_layer")
+    exec(compile(source, SOURCE.name, "exec"), vars(module))
+    report = validated(module.MultiHeadAttention)
+    assert report.conforms
+    assert "W_O is w_output, transposed" in report.declaration.guessed
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("old", "new", "clause"),
+    [
+        ("np.sqrt(self.d_head)", "np.sqrt(X.shape[-1])", "multi_head.scale.default"),
+        (
+            "x.reshape(batch, tokens, self.num_heads, self.d_head).transpose(0, 2, 1, 3)",
+            "x.reshape(batch, self.num_heads, tokens, self.d_head)",
+            "multi_head.split",
+        ),
+        (".transpose(0, 2, 1, 3).reshape(X.shape)", ".reshape(X.shape)", "multi_head.combine"),
+        ("axis=-1", "axis=-2", "multi_head.softmax.keys"),
+        ("scores = scores + mask", "pass", "multi_head.mask"),
+        (" + self.b_O", "", "multi_head.biases"),
+    ],
+)
+def test_a_mistake_is_not_read_as_another_way(old, new, clause):
+    report = validated(layer(old, new))
+    assert not report.conforms
+    assert clause in {diagnosis.clause for diagnosis in report.diagnosis} | {
+        suspect.clause for diagnosis in report.diagnosis for suspect in diagnosis.suspects
+    }

@@ -1,0 +1,1 @@
+"""Layers of attention: multi-head attention that holds its own matrices and biases."""

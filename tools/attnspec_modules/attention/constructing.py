@@ -1,0 +1,216 @@
+"""Arguments with which a layer is made: widths, heads and lengths of a case under the layer's own names."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+import typing
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from attnspec_modules.attention.layer_reading import WORDS
+from attnspec_modules.attention.names import meaning_of
+
+_EMPTY = inspect.Parameter.empty
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False}
+"""Meanings of names that are values: no dropout, biases wherever they are offered."""
+
+
+class Sizes(NamedTuple):
+    """Numbers with which a layer is made."""
+
+    width: int
+    heads: int
+    length: int
+    batch: int
+    causal: bool = False
+
+
+class Settings(dict[str, Any]):
+    """A configuration whose entries are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(name)
+
+
+class UndecidedError(Exception):
+    """Arguments without a default whose names say nothing."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(", ".join(names))
+        self.names = names
+
+
+def constructor_of(layer_class: type, instance: object = None, said: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the arguments of a constructor: words for numbers of a case, or values; a configuration is a dict.
+
+    `said` has those that are known already. Raises UndecidedError.
+    """
+    return _arguments(layer_class, layer_class, instance, dict(said or {}))
+
+
+def _parameters(made: Any) -> list[inspect.Parameter]:
+    # A metaclass, as Flax's, has the signature of its own call.
+    called = made.__init__ if isinstance(made, type) else made
+    try:
+        parameters = list(inspect.signature(called).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    return parameters[1:] if isinstance(made, type) else parameters
+
+
+def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    undecided: list[str] = []
+    for parameter in _parameters(made):
+        name = parameter.name
+        if parameter.kind in _VARIADIC:
+            continue
+        if name in said:
+            found[name] = said[name]
+            continue
+        meaning = meaning_of("constructor", name)
+        default = parameter.default
+        if meaning == "config":
+            if default is _EMPTY or default is None:
+                found[name] = _configuration(layer_class, parameter)
+        elif meaning in WORDS:
+            is_switch = meaning == "causal"
+            if not is_switch or default is _EMPTY or isinstance(default, bool):
+                found[name] = meaning
+        elif meaning in _VALUES:
+            value = _VALUES[meaning]
+            if default is _EMPTY or isinstance(default, bool) == isinstance(value, bool):
+                found[name] = value
+        elif instance is not None and isinstance(getattr(instance, name, None), bool | int | float | str):
+            found[name] = getattr(instance, name)
+        elif default is _EMPTY:
+            undecided.append(name)
+    if undecided:
+        raise UndecidedError(undecided)
+    return found
+
+
+def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str, Any]:
+    """Return the entries of a configuration that a layer is made with: of its class or example in the file, or guessed.
+
+    The entry "" has the class or example.
+    """
+    module = sys.modules.get(layer_class.__module__)
+    scope: Mapping[str, Any] = getattr(layer_class.__init__, "__globals__", None) or vars(module or typing)
+    annotation = parameter.annotation
+    if isinstance(annotation, str):
+        annotation = scope.get(annotation.strip("'\""))
+    candidates = [annotation] if isinstance(annotation, type) and annotation not in (dict, _EMPTY) else []
+    candidates += [
+        value
+        for name, value in scope.items()
+        if meaning_of("constructor", name.rpartition("_")[2]) == "config"
+        or any(
+            name.lower().endswith(word) or name.lower().startswith(word)
+            for word in ("config", "args", "hparams", "cfg")
+        )
+    ]
+    for candidate in candidates:
+        if isinstance(candidate, type) and candidate.__module__ == layer_class.__module__:
+            entries = {name: meaning_of("constructor", name) for name in _fields(candidate)}
+        elif isinstance(candidate, dict) and all(isinstance(name, str) for name in candidate):
+            entries = {name: meaning_of("constructor", name) for name in candidate}
+        elif (
+            hasattr(candidate, "__dict__")
+            and not isinstance(candidate, type)
+            and not callable(candidate)
+            and type(candidate).__module__ != "builtins"
+        ):
+            entries = {name: meaning_of("constructor", name) for name in vars(candidate)}
+        else:
+            continue
+        if "heads" in entries.values() or "width" in entries.values():
+            return {"": candidate} | {
+                name: _VALUES.get(meaning or "", meaning)
+                for name, meaning in entries.items()
+                if meaning is not None and meaning != "config"
+            }
+    return {"": None}
+
+
+def _fields(configuration: type) -> list[str]:
+    names = [parameter.name for parameter in _parameters(configuration) if parameter.kind not in _VARIADIC]
+    for base in reversed(configuration.__mro__[:-1]):
+        names += [name for name in (*vars(base).get("__annotations__", {}), *vars(base)) if not name.startswith("_")]
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not isinstance(getattr(configuration, name, None), property)
+        and not callable(getattr(configuration, name, None))
+    ]
+
+
+def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+    """Return the arguments of a constructor for the numbers of a case."""
+    return {
+        name: _configured(value, sizes) if isinstance(value, dict) else _number(value, sizes)
+        for name, value in constructor.items()
+    }
+
+
+def _number(value: Any, sizes: Sizes) -> Any:
+    if value == "head_width":
+        return sizes.width // sizes.heads
+    return getattr(sizes, value) if isinstance(value, str) and value in Sizes._fields else value
+
+
+class _Guessed(Settings):
+    """A configuration of which nothing is known: each entry is what its name says."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.sizes = sizes
+
+    def _guess(self, name: str) -> Any:
+        meaning = meaning_of("constructor", name)
+        if meaning is None or meaning in ("config", "rngs"):
+            raise KeyError(name)
+        return _VALUES[meaning] if meaning in _VALUES else _number(meaning, self.sizes)
+
+    def __missing__(self, name: str) -> Any:
+        return self._guess(name)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._guess(name)
+        except KeyError:
+            raise AttributeError(f"the configuration has no {name!r}") from None
+
+    def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
+        try:
+            return self._guess(name)
+        except KeyError:
+            return default
+
+
+def _configured(entries: Mapping[str, Any], sizes: Sizes) -> Any:
+    """Return a configuration: of its class, a changed copy of an example, or one that answers by name."""
+    source = entries.get("")
+    numbers = {name: _number(value, sizes) for name, value in entries.items() if name}
+    if source is None:
+        return _Guessed(sizes)
+    if isinstance(source, dict):
+        return Settings({**source, **numbers})
+    if isinstance(source, type):
+        named = {parameter.name for parameter in _parameters(source)}
+        made = source(**{name: value for name, value in numbers.items() if name in named})
+    else:
+        made = copy.copy(source)
+    for name, value in numbers.items():
+        try:
+            setattr(made, name, value)
+        except AttributeError:
+            # Frozen, and made with the number already.
+            continue
+    return made

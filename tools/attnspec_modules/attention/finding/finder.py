@@ -1,0 +1,242 @@
+"""One reading of a layer after another, each more of it known."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attnspec.base.errors import TargetError
+from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
+from attnspec_modules.attention.finding.conventions import conventions_of
+from attnspec_modules.attention.finding.forwards import forward_of
+from attnspec_modules.attention.finding.mask_probes import mask_found
+from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
+from attnspec_modules.attention.finding.probes import first_is_query, is_proportional, shares, token_alone
+from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer_reading import MATRICES, Placement, Reading
+from attnspec_modules.libraries import library_called, method_of
+
+_WIDTH, _HEADS = 12, 3
+"""Sizes of the layer that is looked at: features, heads and features of a head all differ."""
+
+_BATCH, _TOKENS = 2, 5
+
+_UNDECIDED_AT_MOST = 2
+_TRIED = ("width", "heads", "length", 0.0, True, None, "head_width")
+"""What an argument of a constructor is tried as, if its name says nothing."""
+
+
+class Finder:
+    """What is found of a layer's class, step by step."""
+
+    def __init__(self, layer_class: type, instance: object, library: str, renames: Mapping[str, str]) -> None:
+        self.layer_class, self.instance, self.renames = layer_class, instance, renames
+        self.name = layer_class.__name__
+        self.library = library_called(library)
+        method = method_of(layer_class)
+        assert method is not None
+        forward, masks = forward_of(layer_class, method, renames)
+        self.reading = Reading({}, forward, masks=masks)
+        self.said: list[str] = []
+        self.runner = self._runner()
+
+    def _runner(self, **changes: Any) -> LayerRunner:
+        return LayerRunner(self.layer_class, self.library, replace(self.reading, **changes))
+
+    def _take(self, **changes: Any) -> None:
+        self.reading = replace(self.reading, **changes)
+        self.runner = self._runner()
+
+    def construct(self) -> None:
+        """Find the arguments of the constructor, and the layout of tokens and results."""
+        said = {own: "heads" for own, argument in self.renames.items() if argument == "num_heads"}
+        try:
+            tried: Sequence[dict[str, Any]] = [constructor_of(self.layer_class, self.instance, said)]
+        except UndecidedError as undecided:
+            names = undecided.names
+            if len(names) > _UNDECIDED_AT_MOST:
+                raise self._asks_for(names, "") from None
+            tried = [
+                constructor_of(self.layer_class, self.instance, {**said, **dict(zip(names, values, strict=True))})
+                for values in itertools.product(_TRIED, repeat=len(names))
+            ]
+        else:
+            names = []
+        trouble = ""
+        for constructor in tried:
+            for rank, batch_first in ((3, True), (2, True)):
+                forward = replace(self.reading.forward, rank=rank, batch_first=batch_first)
+                runner = self._runner(constructor=constructor, forward=forward)
+                answer = self._answered(runner, 1 if rank == 2 else _BATCH)
+                if isinstance(answer, str):
+                    trouble = trouble or answer
+                    continue
+                output, weights = answer
+                self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
+                return
+        raise self._asks_for(names, trouble)
+
+    def _asks_for(self, names: Sequence[str], trouble: str) -> TargetError:
+        if names:
+            return TargetError(
+                f"{self.name} cannot be made: its constructor demands {', '.join(names)}, whose names say nothing. "
+                f"Give them defaults, or say which one is the number of heads: --rename {names[0]}=num_heads"
+            )
+        return TargetError(f"{self.name} cannot be made and called as attention of {_WIDTH} features: {trouble}")
+
+    def _answered(self, runner: LayerRunner, batch: int) -> tuple[int | None, int | None] | str:
+        """Return which of the results are output and weights (None: there is one alone), or what went wrong."""
+        dtype = "float32"
+        tokens = np.random.default_rng(0).normal(size=(batch, _TOKENS, _WIDTH)).astype(dtype)
+        call = Call(tokens, tokens, tokens)
+        sizes = Sizes(_WIDTH, _HEADS, 64, 8)
+        try:
+            made = runner.made(sizes, dtype)
+            given, named = runner._arguments(call, sizes, {})
+            returned = self.library.called(made.layer, given, named, dtype)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return f"{type(error).__name__}: {error}".partition("\n")[0]
+        wanted = tokens.shape if runner.reading.forward.rank == 3 else tokens.shape[1:]
+        if not isinstance(returned, tuple | list | dict):
+            shape = getattr(returned, "shape", None)
+            return (None, None) if shape == wanted else f"it returned the shape {shape} for tokens {wanted}"
+        entries = list(returned.values()) if isinstance(returned, dict) else returned
+        shapes = [getattr(each, "shape", None) for each in entries]
+        if wanted not in shapes:
+            return f"it returned the shapes {shapes} for tokens {wanted}"
+        scores = (batch, _HEADS, _TOKENS, _TOKENS)
+        return shapes.index(wanted), shapes.index(scores) if scores in shapes else None
+
+    def fill_in(self) -> None:
+        """Find which matrices and biases the parameters hold."""
+        parameters = self.runner.made(Sizes(_WIDTH, _HEADS, 64, 8), "float32").parameters
+        sizes = Sizes(_WIDTH, _HEADS, 64, 8)
+        candidates = candidates_of(parameters, sizes, self.renames, self.name)
+        placements = {path: each.placements[0] for path, each in candidates.items()}
+        missing = [name for name in MATRICES[:3] if not any(name in each.tensors for each in placements.values())]
+        if missing:
+            kept = ", ".join(f"{path} {parameter.shape}" for path, parameter in parameters.items()) or "nothing"
+            raise TargetError(
+                f"{self.name} has no parameter for {', '.join(missing)}; it holds {kept}. If one of them is it, say: "
+                f"--rename NAME={missing[0]}"
+            )
+        self._take(parameters=self._chosen(candidates, placements))
+        is_open = any("r" in each.axes for each in self.reading.parameters.values())
+        is_open = is_open or not all(each.named for each in candidates.values())
+        if is_open and first_is_query(self.runner, "float32") is False:
+            self._take(parameters={path: _swapped(each) for path, each in self.reading.parameters.items()})
+
+    def _chosen(self, candidates: Mapping[str, Candidates], likeliest: dict[str, Placement]) -> dict[str, Placement]:
+        """Return the placements under which a token alone becomes x W_v W_o; the likeliest where none does."""
+        open_ = {path: each for path, each in candidates.items() if len(each.placements) > 1}
+        if not open_:
+            return likeliest
+        seen = [path for path in open_ if {"w_value", "w_output"} & {*likeliest[path].tensors}]
+        for choice in itertools.product(*(open_[path].placements for path in seen)):
+            tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
+            tried = _alike(tried, candidates, seen)
+            try:
+                distance = token_alone(self._runner(parameters=tried), _HEADS, _WIDTH, "float32")
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                continue
+            if is_proportional(distance):
+                return tried
+        return likeliest
+
+    def attend(self) -> None:
+        """Find causality and masks."""
+        dtype, forward = "float32", self.reading.forward
+        base = shares(self.runner, dtype, {})
+        words = self.name.lower()
+        is_triangular = base is not None and (base[0, 0, -1] == 0) != (base[0, -1, 0] == 0)
+        if is_triangular:
+            causality = "built in"
+        elif forward.causal is not None:
+            causality = "argument"
+        elif "causal" in self.reading.constructor.values():
+            causality = "constructor"
+        elif not self.reading.masks and ("causal" in words or "masked" in words):
+            causality = "built in"
+        else:
+            causality = "none"
+        masks = []
+        for form in self.reading.masks:
+            found, unclear = mask_found(self.runner, form, dtype, heads=True)
+            if unclear is not None:
+                self.said.append(unclear)
+            if found is not None:
+                masks.append(found)
+        masks.sort(key=lambda form: "q" not in form.axes)
+        if causality == "none" and any("q" in form.axes for form in masks):
+            causality = "mask"
+        self._take(masks=tuple(masks), causality=causality)
+
+    def declare(self) -> None:
+        """Find the dtypes that come back, and the conventions that calls show."""
+        offered = [dtype for dtype in FLOAT_DTYPES if self._comes_back(dtype)]
+        if not offered:
+            raise TargetError(f"{self.name} returns none of the dtypes {', '.join(FLOAT_DTYPES)} as it was given.")
+        self._take(dtypes=tuple(offered))
+        conventions, without = conventions_of(self.runner)
+        self._take(conventions=conventions, without=without)
+
+    def _comes_back(self, dtype: str) -> bool:
+        tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
+        weights = {name: np.eye(8).astype(numpy_dtype(dtype)) for name in MATRICES}
+        allowed = np.tril(np.ones((1, 1, 3, 3), np.bool_))
+        mask = allowed if any("q" in form.axes for form in self.reading.masks) else None
+        try:
+            call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
+            output, _ = self.runner.run(call, weights, 2)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return False
+        return getattr(output, "dtype", None) == tokens.dtype
+
+
+def _alike(
+    tried: dict[str, Placement], candidates: Mapping[str, Candidates], seen: Sequence[str]
+) -> dict[str, Placement]:
+    """Return placements in which matrices of one owner are all applied transposed, or all as they stand."""
+    turned = {
+        candidates[path].parameter.owner: is_transposed(tried[path].tensors, tried[path].axes)
+        for path in reversed(seen)
+        if "d" in tried[path].axes and len(tried[path].tensors) == 1
+    }
+    found = dict(tried)
+    for path, each in candidates.items():
+        wanted = turned.get(each.parameter.owner)
+        if path not in seen and wanted is not None:
+            fitting = [one for one in each.placements if is_transposed(one.tensors, one.axes) == wanted]
+            found[path] = fitting[0] if fitting and "d" in found[path].axes else found[path]
+    return found
+
+
+def _swapped(placement: Placement) -> Placement:
+    other = {"w_query": "w_key", "w_key": "w_query", "b_query": "b_key", "b_key": "b_query"}
+    return replace(placement, tensors=tuple(other.get(name, name) for name in placement.tensors))
+
+
+def find_reading(
+    layer_class: type, instance: object, library: str, renames: Mapping[str, str]
+) -> tuple[Reading, tuple[str, ...]]:
+    """Return how a layer is read, and what was not clear about it.
+
+    Raises TargetError, which asks by name for what cannot be found.
+    """
+    finder = Finder(layer_class, instance, library, renames)
+    finder.construct()
+    finder.fill_in()
+    finder.attend()
+    finder.declare()
+    return finder.reading, tuple(finder.said)

@@ -1,0 +1,87 @@
+"""Arguments of a layer's call, by their names and their order."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from attnspec.base.errors import TargetError
+from attnspec_modules.attention.layer_reading import Forward, MaskForm
+from attnspec_modules.attention.names import meaning_of
+
+_EMPTY = inspect.Parameter.empty
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+_TOKENS = ("query", "key", "value", "x", "context")
+_MASKS = ("mask", "padding")
+_VALUES: Mapping[str, Any] = {"true": True, "false": False, "zero": 0}
+_ROTATIONS = ("positions", "rotation", "cosine", "sine")
+
+
+def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tuple[Forward, tuple[MaskForm, ...]]:
+    """Return how a layer is called, and its masks, whose form is not known yet.
+
+    `renames` has own names first. Raises TargetError for an argument without a default that nothing is known of.
+    """
+    parameters = list(inspect.signature(getattr(layer_class, method)).parameters.values())[1:]
+    demanded = [each for each in parameters if each.kind not in _VARIADIC and each.default is _EMPTY]
+    meanings = {
+        each.name: renames.get(each.name) or meaning_of("forward", each.name)
+        for each in parameters
+        if each.kind not in _VARIADIC
+    }
+    # A second argument may be anything that attention takes beside its queries; the first is tokens.
+    tokens = {name: meaning for name, meaning in meanings.items() if meaning in _TOKENS}
+    unknown = [each.name for each in demanded if meanings[each.name] is None]
+    tokens = _with_unknown(tokens, unknown, demanded)
+    strangers = [name for name in unknown if name not in tokens]
+    if strangers:
+        where = f"{layer_class.__name__}.{method}({', '.join(each.name for each in parameters)})"
+        raise TargetError(
+            f"{where} demands {strangers[0]!r}, and its name does not say what it is. Say it, if it is an argument of "
+            f"attention: --rename {strangers[0]}=mask (or query, key, value)"
+        )
+    fixed: dict[str, Any] = {}
+    masks: list[MaskForm] = []
+    causal = cache = None
+    for each in parameters:
+        meaning = meanings.get(each.name)
+        is_demanded = each.default is _EMPTY
+        if meaning in _MASKS:
+            axes = "bk" if meaning == "padding" else "bhqk"
+            masks.append(MaskForm(each.name, axes, "attend", needed=is_demanded))
+        elif meaning in ("causal", "is_causal"):
+            causal = each.name
+        elif meaning in _VALUES and (is_demanded or isinstance(each.default, bool | int) or each.default is None):
+            fixed[each.name] = _VALUES[meaning]
+        elif meaning in _ROTATIONS and (is_demanded or meaning == "positions"):
+            fixed[each.name] = meaning
+        elif meaning == "cache":
+            cache = each.name
+            if is_demanded:
+                fixed[each.name] = None
+        elif meaning == "lengths" and is_demanded:
+            fixed[each.name] = None
+    return Forward(tokens, fixed, causal=causal, cache=cache), tuple(masks)
+
+
+def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[inspect.Parameter]) -> dict[str, str]:
+    """Return the tokens of a call, where demanded arguments whose names say nothing are taken by their order."""
+    if {"query", "key", "value"} <= {*tokens.values()}:
+        return {name: meaning for name, meaning in tokens.items() if meaning in ("query", "key", "value")}
+    first = demanded[0].name if demanded else next(iter(tokens), None)
+    if first in unknown:
+        free = [name for name in unknown if name not in tokens]
+        if not tokens and len(free) == 3:
+            return dict(zip(free, ("query", "key", "value"), strict=True))
+        tokens = {free[0]: "x", **tokens}
+        if len(free) > 1 and len(tokens) == 1 and len(free) == 2:
+            tokens[free[1]] = "context"
+    wanted = {**tokens}
+    if [*wanted.values()].count("x") > 1:
+        names = [name for name, meaning in wanted.items() if meaning == "x"]
+        wanted |= dict.fromkeys(names[1:], "context")
+    if "key" in wanted.values() and "value" not in wanted.values() and "x" in wanted.values():
+        wanted = {name: "context" if meaning == "key" else meaning for name, meaning in wanted.items()}
+    return wanted

@@ -1,0 +1,114 @@
+"""Form and meaning of a layer's masks, by what they do to the shares of keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnspec_modules.attention.finding.probes import shares
+from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_reading import MaskForm
+
+_FORMS = ("b1qk", "bqk", "qk", "b11k", "b1k", "bk")
+"""Axes of masks, the most general first."""
+
+_QUERY, _KEY = 3, 1
+"""The row and column whose entry differs from all others; the key lies before the query, so that causality lets it."""
+
+_ADDED = -3.0
+_BATCH, _KEYS = 3, 5
+
+_SEEN = 1e-6
+"""Change of a share that is no rounding, and is still seen of a mask that hides by a small number."""
+
+
+def mask_found(runner: LayerRunner, form: MaskForm, dtype: str, heads: bool) -> tuple[MaskForm | None, str | None]:
+    """Return a mask with its form and meaning, None where no form is taken, and what was not clear about it."""
+    base = shares(runner, dtype, {}, batch=_BATCH, keys=_KEYS)
+    taken: MaskForm | None = None
+    for axes in _FORMS:
+        for numbers in ("bool", "int64", "float"):
+            tried = replace(form, axes=axes, numbers=numbers)
+            found = _meaning(runner, tried, dtype, base)
+            if found is None:
+                continue
+            if found.meaning:
+                return (_with_heads(runner, found, dtype) if heads else found), None
+            taken = taken or found
+    if taken is None:
+        return None, f"no mask that was tried is taken as {form.name}"
+    unclear = f"{form.name} changes nothing, so that it is taken to be 1 where a key may be attended"
+    return replace(taken, meaning="attend"), unclear
+
+
+def _meaning(runner: LayerRunner, form: MaskForm, dtype: str, base: NDArray[Any] | None) -> MaskForm | None:
+    """Return a form with its meaning; an empty meaning where it changes nothing, None where it is not taken."""
+    added = _changes(runner, form, _mask(form, np.float64, _ADDED), dtype, base)
+    if added is not None and _is_added(added):
+        plain = _changes(runner, form, _mask(form, np.bool_, True), dtype, base)
+        # True that is added as 1 is no truth value.
+        own = plain is not None and plain[1] > np.exp(1.5)
+        return replace(form, meaning="attend" if own else "add", numbers="bool", adds=own)
+    changed = _changes(runner, form, _mask(form, form.numbers, 1), dtype, base)
+    if changed is None:
+        return None
+    others, one = changed
+    if one < others * (1 - _SEEN):
+        return replace(form, meaning="hide")
+    if one > others * (1 + _SEEN):
+        return replace(form, meaning="attend")
+    return replace(form, meaning="")
+
+
+def _mask(form: MaskForm, numbers: Any, at: Any) -> NDArray[Any]:
+    lengths = {"b": _BATCH, "h": 1, "q": _KEYS, "k": _KEYS, "1": 1}
+    mask = np.zeros([lengths[letter] for letter in form.axes], np.float64 if numbers == "float" else numbers)
+    index = {"q": _QUERY, "k": _KEY}
+    mask[tuple(index.get(letter, slice(None)) for letter in form.axes)] = at
+    return mask
+
+
+def _changes(
+    runner: LayerRunner, form: MaskForm, mask: NDArray[Any], dtype: str, base: NDArray[Any] | None
+) -> tuple[float, float] | None:
+    """Return by which factors a mask changes the shares of another key and of the one that it marks."""
+    given = mask.astype(dtype) if mask.dtype.kind == "f" else mask
+    found = shares(runner, dtype, {form.name: given}, batch=_BATCH, keys=_KEYS)
+    if found is None:
+        return None
+    row, before = found[0, _QUERY], np.ones(_KEYS) if base is None else base[0, _QUERY]
+    with np.errstate(all="ignore"):
+        factors = row / before
+    others = np.delete(factors, [_KEY])[0]
+    one = factors[_KEY]
+    if np.isnan(others) or np.isnan(one):
+        # All other keys are hidden where the marked one alone may be attended, and its own row says so.
+        return None
+    return float(others), float(one)
+
+
+def _is_added(changes: tuple[float, float]) -> bool:
+    others, one = changes
+    return others > 0 and abs(one / others - np.exp(_ADDED)) < 1e-3 * np.exp(_ADDED)
+
+
+def _with_heads(runner: LayerRunner, form: MaskForm, dtype: str) -> MaskForm:
+    """Return the form with an axis of heads, where a mask that has one is taken."""
+    if form.axes != "b1qk":
+        return form
+    heads, batch, keys, width = 3, 2, 4, 12
+    mask = np.zeros((batch, heads, keys, keys), np.bool_ if form.meaning != "add" else dtype)
+    mask = mask.astype(dtype if form.numbers == "float" else form.numbers) if form.meaning != "add" else mask
+    found = shares(
+        runner,
+        dtype,
+        {form.name: mask if form.meaning != "attend" else np.ones_like(mask)},
+        batch=batch,
+        keys=keys,
+        width=width,
+        heads=heads,
+    )
+    return form if found is None else replace(form, axes="bhqk")

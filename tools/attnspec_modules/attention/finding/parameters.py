@@ -1,0 +1,150 @@
+"""Which matrices and biases the parameters of a layer hold: by their names, their shapes and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attnspec.base.errors import TargetError
+from attnspec_modules.attention.constructing import Sizes
+from attnspec_modules.attention.layer_reading import Placement
+from attnspec_modules.attention.names import meaning_of_parameter
+from attnspec_modules.attention.placing import of_each_head, possible_axes
+from attnspec_modules.libraries import Parameter
+
+_ROLES = ("query", "key", "value", "output")
+_TENSORS: Mapping[str, tuple[str, ...]] = {
+    **{role: (role,) for role in _ROLES},
+    "fused": ("query", "key", "value"),
+    "pair": ("key", "value"),
+}
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Possible placements in a parameter, the likeliest first; `named` says whether its name says which tensors."""
+
+    parameter: Parameter
+    placements: tuple[Placement, ...]
+    named: bool
+
+
+def candidates_of(
+    parameters: Mapping[str, Parameter], sizes: Sizes, renames: Mapping[str, str], said_by: str
+) -> dict[str, Candidates]:
+    """Return the possible placements in each parameter of a layer of these sizes.
+
+    `renames` has own names of parameters first. Raises TargetError for a parameter that fits nothing.
+    """
+    meanings = {
+        path: renames.get(path) or _renamed_beginning(path, renames) or meaning_of_parameter(path)
+        for path in parameters
+    }
+    meanings = {
+        path: (meaning or "").removeprefix("w_").removeprefix("b_") or None for path, meaning in meanings.items()
+    }
+    for path, meaning in meanings.items():
+        if meaning == "norm":
+            raise TargetError(
+                f"{said_by} normalizes inside ({path}), which multi_head_attention does not. Validate the attention "
+                "without it, or write an adapter: attnspec init"
+            )
+    heads = _in_lists(parameters, sizes)
+    meanings = _by_order(parameters, meanings, sizes)
+    found: dict[str, Candidates] = {}
+    for path, parameter in parameters.items():
+        meaning = meanings[path]
+        placements = [] if meaning is None else _placements(parameter, meaning, sizes, one_head=path in heads)
+        if not placements:
+            raise TargetError(
+                f"{said_by} holds {path} {parameter.shape}, and neither name nor shape says which matrix or bias "
+                f"of multi_head_attention it is. Say it: --rename {path}=w_query (or w_key, w_value, w_output)"
+            )
+        key = of_each_head(path)[0] if path in heads else path
+        found[key] = Candidates(parameter, tuple(placements), meaning_of_parameter(path) is not None)
+    return found
+
+
+def _renamed_beginning(path: str, renames: Mapping[str, str]) -> str | None:
+    """Return what the part of a layer is said to be to which a parameter belongs."""
+    return next((meaning for own, meaning in renames.items() if path.startswith(f"{own}.")), None)
+
+
+def _in_lists(parameters: Mapping[str, Parameter], sizes: Sizes) -> frozenset[str]:
+    """Return the parameters that are one of as many as there are heads, and have a head's width."""
+    groups: dict[str, list[str]] = {}
+    for path, parameter in parameters.items():
+        if "#" in of_each_head(path)[0] and sizes.width // sizes.heads in parameter.shape:
+            groups.setdefault(of_each_head(path)[0], []).append(path)
+    return frozenset(path for group in groups.values() if len(group) == sizes.heads > 1 for path in group)
+
+
+def _by_order(
+    parameters: Mapping[str, Parameter], meanings: Mapping[str, str | None], sizes: Sizes
+) -> dict[str, str | None]:
+    """Give parameters whose names say nothing what is missing, by their order: query, key, value, output."""
+    found = dict(meanings)
+    is_matrix = {path: sizes.width**2 <= _size(parameter) for path, parameter in parameters.items()}
+    taken = {
+        tensor for path, meaning in found.items() if meaning and is_matrix[path] for tensor in _TENSORS.get(meaning, ())
+    }
+    missing = [role for role in _ROLES if role not in taken]
+    open_ = [path for path, meaning in found.items() if meaning is None and is_matrix[path]]
+    if "query" in missing and {"key", "value"} <= {*missing} and len(open_) <= 2 and open_:
+        # One matrix for all three, and one for the output.
+        if _size(parameters[open_[0]]) == 3 * sizes.width**2:
+            found[open_[0]] = "fused"
+            missing, open_ = missing[3:], open_[1:]
+    elif {"key", "value"} <= {*missing} and open_ and _size(parameters[open_[0]]) == 2 * sizes.width**2:
+        found[open_[0]] = "pair"
+        missing, open_ = [role for role in missing if role not in ("key", "value")], open_[1:]
+    for path, role in zip(open_, missing, strict=False):
+        found[path] = role
+    # A bias belongs to the matrix beside it.
+    for path, meaning in found.items():
+        if meaning is None:
+            beside = [other for other in found if other.rpartition(".")[0] == path.rpartition(".")[0] and found[other]]
+            if beside and "." in path:
+                found[path] = found[beside[0]]
+    return found
+
+
+def _size(parameter: Parameter) -> int:
+    size = 1
+    for length in parameter.shape:
+        size *= length
+    return size
+
+
+def _placements(parameter: Parameter, meaning: str, sizes: Sizes, *, one_head: bool) -> list[Placement]:
+    roles = _TENSORS.get(meaning)
+    if roles is None:
+        return []
+    width = sizes.width // sizes.heads
+    lengths = {"d": sizes.width, "h": sizes.heads, "e": width}
+    features = width if one_head else sizes.width
+    size = _size(parameter)
+    if size == len(roles) * features * sizes.width:
+        letter = "w"
+    elif size == len(roles) * features or (size == sizes.width and roles == ("output",)):
+        letter = "b"
+    else:
+        return []
+    found: list[Placement] = []
+    orders = [roles]
+    if len(roles) == 3:
+        orders += [("query", "value", "key"), ("value", "query", "key"), ("key", "query", "value")]
+    elif len(roles) == 2:
+        orders += [("value", "key")]
+    for order in orders:
+        tensors = tuple(f"{letter}_{role}" for role in order)
+        for axes in possible_axes(tensors, parameter.shape, lengths, one_head=one_head):
+            is_open = parameter.transposed is None or letter == "b" or len(parameter.shape) > 2
+            if is_open or is_transposed(tensors, axes) == parameter.transposed:
+                found.append(Placement(tensors, axes))
+    return found
+
+
+def is_transposed(tensors: tuple[str, ...], axes: str) -> bool:
+    """Return whether the features that a matrix makes come before those to which it is applied."""
+    return axes.startswith("d") if tensors == ("w_output",) else axes.endswith("d")

@@ -1,0 +1,114 @@
+"""Probes of a layer with weights of our own: what its output depends on, where the usual mistakes do not show.
+
+A token alone, or a head alone, looks the same with another scale, another softmax axis and other ways of cutting heads.
+So do the probes decide how a layer is to be read, and never whether it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnspec_modules.attention.layer import Call, LayerRunner
+
+_SEED = 20_260_101
+"""Any: the numbers only have to be unlike each other."""
+
+_PROPORTIONAL = 1e-3
+"""Share of a result that may be something else: half precision is off by less, other features by much more."""
+
+
+def token_alone(runner: LayerRunner, heads: int, width: int, dtype: str) -> float:
+    """Return how far the output of one token is from a multiple of x W_v W_o, as a share of it."""
+    rng = np.random.default_rng(_SEED)
+    x = rng.normal(size=(1, 1, width)).astype(dtype)
+    w_value, w_output = (rng.normal(size=(width, width)).astype(dtype) for _ in range(2))
+    weights = {"w_value": w_value}
+    expected = x[0, 0] @ w_value
+    if "w_output" in runner.reading.tensors:
+        weights["w_output"] = w_output
+        expected = expected @ w_output
+    output, _ = runner.run(Call(x, x, x), weights, heads, {})
+    return _distance(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
+
+
+def _distance(got: NDArray[Any], expected: NDArray[Any]) -> float:
+    if got.shape != expected.shape or not np.isfinite(got).all():
+        return np.inf
+    factor = float(got @ expected) / float(expected @ expected)
+    if abs(factor) < _PROPORTIONAL:
+        return np.inf
+    return float(np.linalg.norm(got - factor * expected) / np.linalg.norm(factor * expected))
+
+
+def is_proportional(distance: float) -> bool:
+    """Return whether a distance is one of rounding alone."""
+    return distance < _PROPORTIONAL
+
+
+def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | None:
+    """Return whether what the reading takes for the query is it, and not the key; None where that cannot be seen.
+
+    The second token's query is zero, so that it shares its weight evenly; were it a key, it would not.
+    """
+    tokens = np.zeros((1, 2, width))
+    tokens[0, 0, 0] = tokens[0, 1, 1] = tokens[0, :, 2] = 1
+    w_query, w_key, w_value = np.zeros((3, width, width))
+    w_query[0, :] = w_key[2, :] = 1.5
+    w_value[0, 0] = w_value[1, 1] = 1
+    weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
+    output = _output(runner, tokens, weights, 1, dtype, {})
+    if output is None:
+        return None
+    row = output[0, 1, :2]
+    if abs(row.sum() - 1) > _PROPORTIONAL:
+        return None
+    return abs(row[0] - row[1]) < _PROPORTIONAL
+
+
+def shares(
+    runner: LayerRunner,
+    dtype: str,
+    raw: Mapping[str, Any],
+    *,
+    batch: int = 1,
+    keys: int = 5,
+    width: int = 8,
+    heads: int = 1,
+) -> NDArray[Any] | None:
+    """Return the share (B, Sq, Sk) of each key in each query of a layer with one head, whose scores are all alike.
+
+    None where the call raises. The values are unit vectors, so that the output shows the shares themselves.
+    """
+    tokens = np.zeros((batch, keys, width))
+    tokens[:, range(keys), range(keys)] = 1
+    tokens[..., width - 1] = 1
+    w_query, w_key, w_value = np.zeros((3, width, width))
+    w_query[width - 1, 0] = w_key[width - 1, 0] = 1.0
+    w_value[range(keys), range(keys)] = 1
+    weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
+    output = _output(runner, tokens, weights, heads, dtype, raw)
+    return None if output is None else output[..., :keys]
+
+
+def _output(
+    runner: LayerRunner,
+    tokens: NDArray[Any],
+    weights: Mapping[str, NDArray[Any]],
+    heads: int,
+    dtype: str,
+    raw: Mapping[str, Any] | None,
+) -> NDArray[Any] | None:
+    given = tokens.astype(dtype)
+    kept = {name: array.astype(dtype) for name, array in weights.items()}
+    try:
+        output, _ = runner.run(Call(given, given, given), kept, heads, raw)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return None
+    output = np.asarray(output, np.float64)
+    return output if output.shape == tokens.shape else None

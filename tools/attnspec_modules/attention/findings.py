@@ -1,0 +1,73 @@
+"""What was found of a layer, in plain lines."""
+
+from __future__ import annotations
+
+from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_reading import MaskForm, Placement, Reading
+
+_MEANINGS = {"attend": "1 may be attended", "hide": "1 hides", "add": "it is added"}
+_AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1"}
+
+
+def findings(runner: LayerRunner) -> tuple[str, ...]:
+    """Return sentences on constructor, projections, call, masks and causality."""
+    reading = runner.reading
+    return tuple(
+        sentence
+        for sentence in (
+            _of_constructor(reading),
+            _of_projections(reading),
+            _of_call(reading),
+            *(_of_mask(form) for form in reading.masks),
+            {
+                "built in": "causality is built in",
+                "argument": f"causality: {reading.forward.causal}",
+                "constructor": "causality: an argument of the constructor",
+                "mask": "causality: as a mask",
+                "none": "causality: none",
+            }[reading.causality],
+            *reading.left_out,
+        )
+        if sentence
+    )
+
+
+def _of_constructor(reading: Reading) -> str:
+    said = [f"{name}={_value(value)}" for name, value in reading.constructor.items()]
+    return f"made with {', '.join(said)}" if said else ""
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        entries = [f"{name}={_value(each)}" for name, each in value.items() if name]
+        return f"({', '.join(entries)})" if entries else "(by name)"
+    return str(value).replace("_", " ") if isinstance(value, str) else repr(value)
+
+
+def _of_projections(reading: Reading) -> str:
+    said = [f"{path} is {_placed(each)}" for path, each in reading.parameters.items()]
+    outside = "" if "w_output" in reading.tensors else "; it has no output projection, which is done outside"
+    return f"projections: {'; '.join(said)}{outside}"
+
+
+def _placed(placement: Placement) -> str:
+    names = ", ".join(placement.tensors)
+    turned = placement.axes.startswith("d") if placement.tensors == ("w_output",) else placement.axes.endswith("d")
+    together = placement.axes.replace("d", "")
+    order = ""
+    if len(placement.tensors) > 1:
+        order = ", head by head" if together.find("h") < together.find("r") else ", side by side"
+    return f"{names}{order}{', transposed' if turned and 'e' in placement.axes else ''}"
+
+
+def _of_call(reading: Reading) -> str:
+    tokens = ", ".join(f"{name} is {role}" if name != role else name for name, role in reading.forward.tokens.items())
+    shape = {2: "(S, D)", 3: "(B, S, D)" if reading.forward.batch_first else "(S, B, D)"}[reading.forward.rank]
+    weights = "" if reading.forward.weights is None else "; weights come back, too"
+    return f"called with {tokens}, as {shape}{weights}"
+
+
+def _of_mask(form: MaskForm) -> str:
+    shape = ", ".join(_AXES[letter] for letter in form.axes)
+    adds = ", numbers are added" if form.adds else ""
+    return f"mask {form.name} ({shape}): {_MEANINGS[form.meaning]}{adds}"

@@ -1,0 +1,91 @@
+"""A layer as a holder of operations: what the validator calls, and what was found in plain lines."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnspec.base.errors import Unsupported
+from attnspec_modules.attention.findings import findings
+from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading
+
+_TOKENS = ("query", "key", "value")
+
+
+def holder_of(runner: LayerRunner, name: str, unclear: tuple[str, ...] = ()) -> SimpleNamespace:
+    """Return an object with the operations that a layer is, its dtypes, conventions, and `findings`."""
+    reading = runner.reading
+    return SimpleNamespace(
+        multi_head_attention=_multi_head_attention(runner),
+        name=name,
+        dtypes=reading.dtypes,
+        conventions=dict(reading.conventions),
+        without=reading.without,
+        findings=(f"{name} is multi_head_attention, read so:", *findings(runner), *unclear),
+    )
+
+
+def _multi_head_attention(runner: LayerRunner) -> Any:
+    reading = runner.reading
+    kept = reading.tensors
+
+    def multi_head_attention(**given: Any) -> Any:
+        return _attended(runner, given)
+
+    optional = [name for name in BIASES if name in kept or (name == "b_output" and "w_output" not in kept)]
+    if reading.masks:
+        optional.append("mask")
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        *(inspect.Parameter(name, keyword) for name in (*_TOKENS, *MATRICES, "num_heads")),
+        *(inspect.Parameter(name, keyword, default=None) for name in optional),
+    ]
+    if reading.causality != "none":
+        parameters.append(inspect.Parameter("is_causal", keyword, default=False))
+    multi_head_attention.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return multi_head_attention
+
+
+def _attended(runner: LayerRunner, given: Mapping[str, Any]) -> Any:
+    reading = runner.reading
+    query, key, value = (given[name] for name in _TOKENS)
+    heads, is_causal, mask = given["num_heads"], bool(given.get("is_causal")), given.get("mask")
+    _refuse(reading, query, key, value, is_causal)
+    weights = {
+        name: given[name] for name in (*MATRICES, *BIASES) if name in reading.tensors and given.get(name) is not None
+    }
+    output, shares = runner.run(Call(query, key, value, mask, is_causal), weights, heads)
+    if "w_output" not in reading.tensors:
+        output = _projected(output, given)
+    return output if shares is None else (output, shares)
+
+
+def _refuse(reading: Reading, query: Any, key: Any, value: Any, is_causal: bool) -> None:
+    """Raise Unsupported for what the call of the layer cannot say."""
+    if reading.forward.is_self and not (_same(query, key) and _same(query, value)):
+        raise Unsupported("it takes one sequence, which is query, key and value")
+    if "value" not in reading.forward.tokens.values() and not reading.forward.listed and not _same(key, value):
+        raise Unsupported("it takes keys and values as one")
+    if reading.causality == "built in" and not is_causal:
+        raise Unsupported("causality is built into it")
+    if reading.causality == "none" and is_causal:
+        raise Unsupported("it has no causality, and no mask that could say it")
+
+
+def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one is other or (one.shape == other.shape and np.array_equal(one, other, equal_nan=True))
+
+
+def _projected(output: NDArray[Any], given: Mapping[str, Any]) -> NDArray[Any]:
+    """Return the output of a layer that has no output projection, times the case's own."""
+    wide = np.float64 if output.dtype.itemsize < 8 or output.dtype == np.float64 else output.dtype
+    projected = output.astype(wide) @ given["w_output"].astype(wide)
+    if given.get("b_output") is not None:
+        projected = projected + given["b_output"].astype(wide)
+    return projected.astype(output.dtype)

@@ -1,0 +1,92 @@
+"""How a layer is read as multi-head attention: made, filled, called and masked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MATRICES = ("w_query", "w_key", "w_value", "w_output")
+BIASES = ("b_query", "b_key", "b_value", "b_output")
+
+WORDS = ("width", "heads", "head_width", "length", "batch", "causal", "rngs")
+"""What stands for a number of the case among the arguments of a constructor."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Tensors of the contract in one parameter of a layer.
+
+    The letters of `axes` are those of the parameter: r the tensors, d features of tokens, h heads, e features of a
+    head. Several letters may share an axis of it. A parameter with # in its name is one of a list with one for each
+    head, and has no h.
+    """
+
+    tensors: tuple[str, ...]
+    axes: str
+
+
+@dataclass(frozen=True)
+class MaskForm:
+    """Form of a mask that a layer takes under an argument `name`.
+
+    `axes` are of b, h, q, k, 1. `meaning`: ``attend`` and ``hide`` say what is True there, ``add`` that it is added.
+    `numbers`: truth values come as 1 and 0 of that dtype, ``float`` being the dtype of the tokens.
+    `adds` beside truth values: a mask of numbers is added.
+    """
+
+    name: str
+    axes: str
+    meaning: str
+    numbers: str = "bool"
+    adds: bool = False
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Forward:
+    """How a layer is called: own names of its arguments, to the tokens that they are, and to values that are fixed.
+
+    `listed`: the tensors come as one list under that name. `batch_first` is False for (S, B, D); `ranks` is 2 for a
+    layer of tokens without a batch.
+    """
+
+    tokens: Mapping[str, str]
+    fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    causal: str | None = None
+    listed: tuple[str, ...] = ()
+    batch_first: bool = True
+    rank: int = 3
+    output: int | None = None
+    weights: int | None = None
+    cache: str | None = None
+
+    @property
+    def is_self(self) -> bool:
+        """Whether one tensor is query, key and value."""
+        return [*self.tokens.values()] == ["x"] and not self.listed
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that was found of a layer.
+
+    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``.
+    """
+
+    constructor: Mapping[str, Any]
+    forward: Forward
+    parameters: Mapping[str, Placement] = field(default_factory=dict[str, Placement])
+    masks: tuple[MaskForm, ...] = ()
+    causality: str = "none"
+    has_heads: bool = True
+    rotation: bool = False
+    left_out: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ("float64",)
+    conventions: Mapping[str, str] = field(default_factory=dict[str, str])
+    without: tuple[str, ...] = ()
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """The matrices and biases that the layer holds."""
+        return frozenset(name for each in self.parameters.values() for name in each.tensors)

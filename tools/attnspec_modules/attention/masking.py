@@ -1,0 +1,83 @@
+"""Masks of a case, in a form that a layer takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnspec_modules.attention.layer_reading import MaskForm
+
+
+class CannotSayError(Exception):
+    """No mask of the layer says what a case asks; the message says why."""
+
+
+def fitting_mask(
+    forms: Sequence[MaskForm],
+    mask: NDArray[Any] | None,
+    shape: tuple[int, int, int, int],
+    dtype: Any,
+    *,
+    causal: bool = False,
+) -> dict[str, Any]:
+    """Return the masks to be given, by argument, for a mask that broadcasts to (B, H, Sq, Sk), and causality.
+
+    Raises CannotSayError where no form of the layer holds it.
+    """
+    if mask is not None:
+        mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
+    if causal:
+        past = np.tril(np.ones(shape[2:], np.bool_))[np.newaxis, np.newaxis]
+        if mask is None:
+            mask = past
+        else:
+            mask = mask & past if mask.dtype == np.bool_ else np.where(past, mask, mask.dtype.type(-np.inf))
+    given: dict[str, Any] = {}
+    why = "it takes no mask"
+    for form in forms:
+        wanted = np.ones((1, 1, 1, 1), np.bool_) if mask is None else mask
+        if mask is None and not form.needed:
+            continue
+        try:
+            given[form.name] = _in_form(form, wanted, shape, dtype)
+        except CannotSayError as reason:
+            why = str(reason)
+            continue
+        mask = None
+    if mask is not None:
+        raise CannotSayError(why)
+    return given
+
+
+def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    lengths = dict(zip("bhqk", shape, strict=True))
+    for axis, letter in enumerate("bhqk"):
+        if letter not in form.axes and mask.shape[axis] > 1:
+            first = mask.take([0], axis=axis)
+            if not np.array_equal(np.broadcast_to(first, mask.shape), mask):
+                words = {"b": "batch entries", "h": "heads", "q": "queries", "k": "keys"}
+                raise CannotSayError(f"its mask {form.name!r} cannot differ between {words[letter]}")
+            mask = first
+    if mask.dtype != np.bool_:
+        if form.meaning != "add" and not form.adds:
+            raise CannotSayError(f"its mask {form.name!r} takes truth values alone")
+    elif form.meaning == "add":
+        mask = np.where(mask, 0.0, -np.inf).astype(dtype)
+    else:
+        mask = mask if form.meaning == "attend" else ~mask
+        mask = mask.astype(dtype if form.numbers == "float" else form.numbers)
+    mask = np.broadcast_to(mask, tuple(lengths[each] if each in form.axes else 1 for each in "bhqk"))
+    kept = [letter if letter in form.axes else "1" for letter in "bhqk"]
+    # Axes of length 1 that the form does not have are dropped from the left to right.
+    wanted = list(form.axes)
+    index = []
+    for letter in kept:
+        if wanted and (letter == wanted[0] or (letter == "1" and wanted[0] == "1")):
+            wanted.pop(0)
+            index.append(slice(None))
+        else:
+            index.append(0)
+    return np.ascontiguousarray(mask[tuple(index)])

@@ -1,0 +1,102 @@
+"""The contract's matrices and biases, rearranged into the parameters of a layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnspec_modules.attention.layer_reading import Placement
+
+
+def filled(
+    placements: Mapping[str, Placement],
+    shapes: Mapping[str, tuple[int, ...]],
+    given: Mapping[str, NDArray[Any]],
+    heads: int,
+) -> dict[str, NDArray[Any]]:
+    """Return the numbers of each parameter, from matrices (D, D) and biases (D,) as the contract has them."""
+    found: dict[str, NDArray[Any]] = {}
+    for path, shape in shapes.items():
+        pattern, head = of_each_head(path)
+        placement = placements.get(path) or placements.get(pattern)
+        if placement is not None:
+            found[path] = _filled(placement, shape, given, heads, None if path in placements else head)
+    return found
+
+
+def of_each_head(path: str) -> tuple[str, int]:
+    """Return a path with # in place of its last number, and that number."""
+    numbers = list(re.finditer(r"(?:(?<=\.)|^)\d+(?=\.|$)", path))
+    if not numbers:
+        return path, 0
+    last = numbers[-1]
+    return f"{path[: last.start()]}#{path[last.end() :]}", int(last[0])
+
+
+def _filled(
+    placement: Placement, shape: tuple[int, ...], given: Mapping[str, NDArray[Any]], heads: int, head: int | None
+) -> NDArray[Any]:
+    tensors = [_by_head(name, given[name], heads) for name in placement.tensors]
+    stacked, letters = np.stack([array for array, _ in tensors]), "r" + tensors[0][1]
+    if head is not None:
+        stacked = np.take(stacked, head, axis=letters.index("h"))
+        letters = letters.replace("h", "")
+    if "r" not in placement.axes:
+        stacked, letters = stacked[0], letters[1:]
+    return stacked.transpose([letters.index(letter) for letter in placement.axes]).reshape(shape)
+
+
+def _by_head(name: str, array: NDArray[Any], heads: int) -> tuple[NDArray[Any], str]:
+    """Return a matrix or bias with an axis for heads, and the letters of its axes."""
+    if name == "b_output":
+        return array, "d"
+    if name == "w_output":
+        return array.reshape(heads, -1, array.shape[-1]), "hed"
+    if array.ndim == 1:
+        return array.reshape(heads, -1), "he"
+    return array.reshape(array.shape[0], heads, -1), "dhe"
+
+
+def possible_axes(
+    tensors: tuple[str, ...], shape: tuple[int, ...], sizes: Mapping[str, int], *, one_head: bool = False
+) -> list[str]:
+    """Return the orders of axes in which tensors fill a parameter of that shape; the likeliest first."""
+    if tensors == ("b_output",):
+        letters = "d"
+    else:
+        letters = "he" if tensors[0].startswith("b_") else "hed" if tensors == ("w_output",) else "dhe"
+    if one_head:
+        letters = letters.replace("h", "")
+    if len(tensors) > 1:
+        letters = "r" + letters
+    lengths = {**sizes, "r": len(tensors)}
+    found = ["".join(order) for order in permutations(letters) if _fits([lengths[letter] for letter in order], shape)]
+    # Heads that alternate within one axis are a mistake in cutting, and no way of storing.
+    cut = [order for order in found if _heads_first(order)]
+    return sorted(cut or found, key=_unlikely)
+
+
+def _fits(lengths: list[int], shape: tuple[int, ...]) -> bool:
+    """Return whether consecutive lengths multiply to a shape, no axis of it cutting through one."""
+    left = list(lengths)
+    for length in shape:
+        product = 1
+        while product < length and left:
+            product *= left.pop(0)
+        if product != length:
+            return False
+    return all(length == 1 for length in left)
+
+
+def _heads_first(order: str) -> bool:
+    return "h" not in order or order.index("h") < order.index("e")
+
+
+def _unlikely(order: str) -> tuple[bool, str]:
+    """Return what makes an order unlikely: tensors inside heads."""
+    return order.replace("d", "").find("r") > 0, order
