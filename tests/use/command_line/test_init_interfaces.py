@@ -37,7 +37,7 @@ FOUND = {
 }
 IN_A_MOMENT = ("flash_attn_func", "paged_attention", "attention_forward")
 CHANGED = {
-    # Heads of a few widths alone, and no other width of values: the one line that is asked for.
+    # Heads of a few widths alone, and no other width of values: the one line that is requested.
     "attention": [
         (
             "    return attention(",

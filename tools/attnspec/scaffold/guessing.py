@@ -257,7 +257,7 @@ def _called_otherwise(draft: Draft, layouts: Sequence[str], kernels: Kernels) ->
         if comes == "nan_or_infinity" and name in draft.call.operation.conventions
     }
     for base in layouts:
-        # In the contract's own layouts nothing of this is asked for before a call.
+        # The contract's own layouts have none of this.
         if base not in IN_LAYOUT:
             continue
         settings = LAYOUT_SETTINGS.get(base, {})
