@@ -35,11 +35,11 @@ def rotary_tables() -> str:
         (f"pair {pair}", [(float(c), float(s)) for c, s in zip(cos[:, pair], sin[:, pair], strict=True)])
         for pair in range(2)
     ]
-    names = {"rows": ["position 0", "position 3"], "columns": ["pair 0", "pair 1"]}
+    pairs = ["pair 0", "pair 1"]
     return picture(
         "Two pairs at the positions 0 and 3: cosine is how far right a point lies, sine how far up",
-        heat_map("cos", cos, **names),
-        heat_map("sin", sin, columns=names["columns"]),
+        heat_map("cos", cos, rows=["position 0", "position 3"], columns=pairs),
+        heat_map("sin", sin, columns=pairs),
         angles("cosine to the right, sine up", points, note="grey: position 0"),
     )
 
