@@ -119,7 +119,7 @@ def _shape(shape: Sequence[int]) -> str:
 def _row(maps: Sequence[str], caption: str = "") -> str:
     boxes = "".join(f'<div style="margin: 0 16px 8px 0">{each}</div>' for each in maps)
     below = f'<div style="font-size: 90%; opacity: 0.8">{escape(caption)}</div>' if caption else ""
-    return f'<div style="display: flex; flex-wrap: wrap; align-items: flex-end">{boxes}</div>{below}'
+    return f'<div style="display: flex; flex-wrap: wrap; align-items: flex-start">{boxes}</div>{below}'
 
 
 def _largest(array: NDArray[Any]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,7 @@ def notebook_html(report: Report) -> str:
         if account.offer:
             sentence, options = account.offer
             given = ", ".join(map(in_python, options.replace(" --", "\n--").splitlines()))
-            code = f'<pre style="white-space: pre-wrap">attnspec.validate(…, {escape(given)})</pre>'
-            parts.append(_paragraph(sentence) + code)
+            parts.append(_paragraph(sentence) + _paragraph(f"`attnspec.validate(…, {given})`"))
         results = {(result.case.id, result.dtype): result for result in report.wrong}
         parts.append(
             _pictures([results[key] for problem in account.problems for key in (problem.clearest, *problem.failures)])
@@ -65,7 +65,7 @@ def case_html(heading: str, called: Mapping[str, Any], expected: Mapping[str, An
     others = ", ".join(f"{name}={value!r}" for name, value in called.items() if name not in tensors)
     parts = [
         f"<div><strong>{escape(heading)}</strong></div>",
-        *([f"<pre>{escape(others)}</pre>"] if others else []),
+        *([_paragraph(f"`{others}`")] if others else []),
         *([_paragraph("Called with"), tensor_maps(tensors)] if tensors else []),
         *([_paragraph("Expected"), tensor_maps(expected)] if expected else []),
         _paragraph(said),
@@ -85,7 +85,7 @@ def judged_html(
     columns = ("draws", "passed", "wrong", "declined", "ungraded")
     rows = [(name, *(tally[column] for column in columns)) for name, tally in counted.items()]
     table = _rows(("", *columns), rows) if rows else ""
-    return f"<div>{_heading(heading, *_SIGNS[sign])}{''.join(map(_paragraph, map(in_python, sentences)))}{table}</div>"
+    return f"<div>{_heading(heading, *_SIGNS[sign])}{''.join(map(_paragraph, sentences))}{table}</div>"
 
 
 def _heading(verdict: str, sign: str, colour: str) -> str:
@@ -96,12 +96,17 @@ def _heading(verdict: str, sign: str, colour: str) -> str:
 
 
 def _paragraph(sentence: str) -> str:
-    return f'<div style="margin: 0.4em 0">{escape(plain_text(in_python(sentence)))}</div>'
+    return f'<div style="margin: 0.4em 0">{_words(sentence)}</div>'
+
+
+def _words(sentence: str) -> str:
+    """Return a sentence in the words of Python, harmless; what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(plain_text(in_python(sentence))))
 
 
 def _problem(count: int, lines: Sequence[str]) -> str:
     """Return a problem: the number of its failures and its first line in bold, the others below."""
-    first, *others = (escape(plain_text(in_python(line))) for line in lines)
+    first, *others = map(_words, lines)
     below = "".join(f"<div>{line}</div>" for line in others)
     bold = f'<strong><span style="color: #d0404d">{count}</span> &nbsp;{first}</strong>'
     return f'<div style="margin: 0.6em 0; padding-left: 0.8em; border-left: 3px solid #d0404d">{bold}{below}</div>'

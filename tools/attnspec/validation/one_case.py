@@ -108,8 +108,12 @@ class OneCase:
 
     @property
     def inputs(self) -> dict[str, NDArray[Any]]:
-        """The tensors to call the implementation with: fresh arrays each time, in the memory layouts of the case."""
-        return dict(request_of(self._run).inputs)
+        """The tensors to call the implementation with, in the order of the operation's page.
+
+        They are fresh arrays each time, in the memory layouts of the case.
+        """
+        given = request_of(self._run).inputs
+        return {name: given[name] for name in self._run.operation.arguments if name in given}
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -171,9 +175,7 @@ class OneCase:
         else:
             said = "It has no one answer; case.check(f(**case.arguments)) says whether one is right."
         heading = f"{self.id} of {self.operation} in {self.dtype}: {self.title}"
-        given = self.arguments
-        ordered = {name: given[name] for name in self._run.operation.arguments if name in given}
-        return case_html(heading, ordered, self.expected, said)
+        return case_html(heading, self.arguments, self.expected, said)
 
     def __repr__(self) -> str:
         return f"<case {self.id} of {self.operation} in {self.dtype}: {self.title}>"

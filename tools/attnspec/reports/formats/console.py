@@ -11,19 +11,9 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.account import account_of
-from attnspec.reports.entries import (
-    Failure,
-    diagnosis_lines,
-    left_out_sentences,
-    shown_failures,
-    word_to_explain,
-)
+from attnspec.reports.entries import Failure, diagnosis_lines, left_out_sentences, shown_failures, word_to_explain
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
-from attnspec.reports.report import (
-    Report,
-    diagnosis_to_json,
-    result_to_json,
-)
+from attnspec.reports.report import Report, diagnosis_to_json, result_to_json
 from attnspec.reports.screen import most_explained, not_graded_line, problem_lines
 
 if TYPE_CHECKING:
