@@ -21,8 +21,8 @@ from attnspec.tensors.libraries import libraries_of
 _ROUNDS = 3
 """Rounds: a declaration lets other failures show; a fourth after three was never seen to account for more."""
 
-_FIRST, _SECOND = "float32", "float64"
-"""The dtypes in which tensors and layout are looked for: most software computes in one of them."""
+_TRIED_IN = ("float32", "float64", "float16", "bfloat16")
+"""The dtypes in which tensors and layout are looked for, the likeliest first: some kernels have half precision only."""
 
 
 class Guessed(NamedTuple):
@@ -58,11 +58,18 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     kernels = Kernels(call.operation.name)
     draft = Draft(found, call, {}, reasons)
     prober = Prober(call.operation, path)
-    if not any(each.buffer for each in call.passed):
-        draft = _with_first_output(draft, prober, kernels)
-    tried = _tensors_and_layout(draft, prober, kernels)
+    drafts = [draft] if any(each.buffer for each in call.passed) else _with_first_output(draft, prober, kernels)
+    every = [_tensors_and_layout(each, prober, kernels) for each in drafts[:1]]
+    # Another part of what is returned, as large, may be the output.
+    for each in drafts[1:]:
+        if not every[-1].answered.is_alike:
+            every.append(_tensors_and_layout(each, prober, kernels))
+    tried = every[-1] if every[-1].answered.is_alike else every[0]
     layout = tried.draft.declared.get("layout")
-    given = [each for each in call.passed if not each.is_unknown and each.argument is None]
+    # An own default that is not the contract's is said, too: the adapter hands over something else.
+    given = [
+        each for each in call.passed if not each.is_unknown and each.expression != each.argument and not each.forms
+    ]
     said += [
         f"{each.own} is given {kernels.written_out(each.expression, layout if isinstance(layout, str) else None)}"
         for each in given
@@ -83,7 +90,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
         if name in draft.reasons:
             declared = draft.declared.get(name)
             said.append(f"{name}: {_in_words(declared)}{', because ' if declared else ''}{draft.reasons[name]}")
-    is_kernel = bool(given or draft.returns) or "layout" in draft.declared
+    is_kernel = bool(draft.returns) or "layout" in draft.declared or any(each.argument is None for each in given)
     return Guessed(adapter_text(draft, path), (*said, *said_of_wrong, *([GUIDE] if is_kernel else [])))
 
 
@@ -91,21 +98,21 @@ GUIDE = "guide: spec/guides/kernel-interfaces.md has an adapter for each kind of
 """Where more is to be read."""
 
 
-def _with_first_output(draft: Draft, prober: Prober, kernels: Kernels) -> Draft:
-    """Find where the first output is in what comes back, whatever layout it is called in."""
+def _with_first_output(draft: Draft, prober: Prober, kernels: Kernels) -> list[Draft]:
+    """Return drafts with the first output in a part of what comes back, whatever the layout, the likeliest first."""
     operation = draft.call.operation
-    rank = len(operation.axes[operation.inputs[0]])
     for candidate in _called_otherwise(draft, layouts_of(operation), kernels):
-        for dtype in (_FIRST, _SECOND):
+        for dtype in _TRIED_IN:
             returned = prober.returned(replace(candidate, declared={**candidate.declared, "dtypes": (dtype,)}), dtype)
             if returned is not None:
                 parts = _parts(returned)
                 usual = family_of(operation.name).usual_names().get(operation.outputs[0], ())
                 named = [word for word in parts if isinstance(word, str) and word.lower() in usual]
-                ranked = [word for word, part in parts.items() if getattr(part, "ndim", 0) in (rank, rank - 1)]
-                where = next(iter((*named, *ranked)), None)
-                return draft if where is None else replace(draft, returns={operation.outputs[0]: _part(where)})
-    return draft
+                most = max((int(getattr(part, "ndim", 0)) for part in parts.values()), default=0)
+                largest = [word for word, part in parts.items() if most and getattr(part, "ndim", 0) == most]
+                found = dict.fromkeys([*named, *largest])
+                return [replace(draft, returns={operation.outputs[0]: _part(where)}) for where in found] or [draft]
+    return [draft]
 
 
 def _parts(returned: object) -> dict[int | str, Any]:
@@ -227,9 +234,8 @@ def _tensors_and_layout(draft: Draft, prober: Prober, kernels: Kernels) -> _Trie
     layouts = layouts_of(draft.call.operation)
     best: _Tried | None = None
     for candidate in _called_otherwise(draft, layouts, kernels):
-        tried = _try(candidate, _FIRST, prober)
-        if not tried.answered.answers:
-            tried = _try(candidate, _SECOND, prober)
+        in_each = (_try(candidate, dtype, prober) for dtype in _TRIED_IN)
+        tried = next((each for each in in_each if each.answered.answers), None) or _try(candidate, _TRIED_IN[0], prober)
         answered = tried.answered
         if answered.is_alike:
             if "layout" in candidate.declared:

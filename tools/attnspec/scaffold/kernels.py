@@ -40,8 +40,12 @@ class Kernels:
         """
         name, demanded = _plain(parameter.name), parameter.default is inspect.Parameter.empty
         if demanded:
-            for output, buffer in self._table("buffers").items():
-                if output in outputs and _is_among(name, buffer["names"]):
+            buffers = self._table("buffers")
+            called_buffers = {_plain(each) for buffer in buffers.values() for each in buffer["names"]}
+            has_buffers = not called_buffers.isdisjoint(map(_plain, names))
+            for output, buffer in buffers.items():
+                is_exact = has_buffers and parameter.name in buffer.get("exact", ())
+                if output in outputs and (is_exact or _is_among(name, buffer["names"])):
                     return Filled(output, buffer=output)
             for word, called in self._table("values").items():
                 if _is_among(name, called):

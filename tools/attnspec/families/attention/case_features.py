@@ -150,10 +150,10 @@ def features_of_parts(case: Case) -> list[tuple[str, bool]]:
 _NOT_CONTIGUOUS = frozenset(
     (
         *("fortran", "heads_last", "heads_last_gapped", "reversed", "gapped", "broadcast", "heads_broadcast"),
-        *("tokens_broadcast", "features_broadcast", "one_number", "prefix", "fused"),
+        *("tokens_broadcast", "features_broadcast", "one_number", "prefix", "fused", "inside"),
     )
 )
-"""Memory orders in which an array is not one piece of memory in C order."""
+"""Memory orders in which an array is no piece of memory of its own in C order."""
 
 _AXES = 4
 """Batch, heads, tokens and features, counted from the end: a tensor may lack the first ones."""
