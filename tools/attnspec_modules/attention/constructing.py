@@ -15,7 +15,7 @@ from attnspec_modules.attention.names import meaning_of
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False}
+_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "device": "cpu"}
 """Meanings of names that are values: no dropout, biases wherever they are offered."""
 
 
@@ -51,7 +51,48 @@ def constructor_of(layer_class: type, instance: object = None, said: Mapping[str
 
     `said` has those that are known already. Raises UndecidedError.
     """
-    return _arguments(layer_class, layer_class, instance, dict(said or {}))
+    found = _arguments(layer_class, layer_class, instance, dict(said or {}))
+    nested = [value for value in found.values() if isinstance(value, dict)]
+    if "width" not in found.values() and not nested:
+        found |= _globals(layer_class)
+    return found
+
+
+_GLOBAL = "global "
+
+
+def scope_of(layer_class: type) -> dict[str, Any]:
+    """Return the global names of a layer's file."""
+    return getattr(layer_class.__init__, "__globals__", {})
+
+
+def _globals(layer_class: type) -> dict[str, Any]:
+    """Return the numbers at the head of a file that its classes are made with, for a layer without a width."""
+    scope = scope_of(layer_class)
+    classes = [
+        value for value in scope.values() if isinstance(value, type) and value.__module__ == layer_class.__module__
+    ]
+    functions = [function for each in classes for function in vars(each).values() if hasattr(function, "__code__")]
+    used = {name for function in functions for name in function.__code__.co_names}
+    found: dict[str, Any] = {}
+    for name, value in scope.items():
+        meaning = meaning_of("constructor", name)
+        if (
+            name in used
+            and isinstance(value, int | float)
+            and meaning in ("width", "length", "heads", "head_width", "none")
+        ):
+            found[_GLOBAL + name] = _VALUES.get(meaning, meaning)
+    return found
+
+
+def globals_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+    """Return the global names that a layer is made and called with, for the numbers of a case."""
+    return {
+        name.removeprefix(_GLOBAL): _number(value, sizes)
+        for name, value in constructor.items()
+        if name.startswith(_GLOBAL)
+    }
 
 
 def _parameters(made: Any) -> list[inspect.Parameter]:
@@ -85,7 +126,7 @@ def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, A
                 found[name] = meaning
         elif meaning in _VALUES:
             value = _VALUES[meaning]
-            if default is _EMPTY or isinstance(default, bool) == isinstance(value, bool):
+            if default is _EMPTY or (isinstance(default, bool) == isinstance(value, bool) and meaning != "device"):
                 found[name] = value
         elif instance is not None and isinstance(getattr(instance, name, None), bool | int | float | str):
             found[name] = getattr(instance, name)
@@ -156,6 +197,7 @@ def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
     return {
         name: _configured(value, sizes) if isinstance(value, dict) else _number(value, sizes)
         for name, value in constructor.items()
+        if not name.startswith(_GLOBAL)
     }
 
 

@@ -6,7 +6,7 @@ from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import MaskForm, Placement, Reading
 
 _MEANINGS = {"attend": "1 may be attended", "hide": "1 hides", "add": "it is added"}
-_AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1"}
+_AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1", "n": "B·H"}
 
 
 def findings(runner: LayerRunner) -> tuple[str, ...]:
@@ -26,6 +26,8 @@ def findings(runner: LayerRunner) -> tuple[str, ...]:
                 "mask": "causality: as a mask",
                 "none": "causality: none",
             }[reading.causality],
+            _of_cache(reading),
+            "positions inside it are left out, since multi_head_attention has none" if reading.rotates else "",
             *reading.left_out,
         )
         if sentence
@@ -65,6 +67,12 @@ def _of_call(reading: Reading) -> str:
     shape = {2: "(S, D)", 3: "(B, S, D)" if reading.forward.batch_first else "(S, B, D)"}[reading.forward.rank]
     weights = "" if reading.forward.weights is None else "; weights come back, too"
     return f"called with {tokens}, as {shape}{weights}"
+
+
+def _of_cache(reading: Reading) -> str:
+    if reading.forward.grows is None or reading.causality == "none":
+        return ""
+    return "causal tokens come in parts, the first half at once and then one by one, so that the cache grows"
 
 
 def _of_mask(form: MaskForm) -> str:

@@ -56,18 +56,18 @@ def _attended(runner: LayerRunner, given: Mapping[str, Any]) -> Any:
     reading = runner.reading
     query, key, value = (given[name] for name in _TOKENS)
     heads, is_causal, mask = given["num_heads"], bool(given.get("is_causal")), given.get("mask")
-    _refuse(reading, query, key, value, is_causal)
-    weights = {
-        name: given[name] for name in (*MATRICES, *BIASES) if name in reading.tensors and given.get(name) is not None
-    }
+    _refuse(reading, query, key, value, heads, is_causal)
+    weights = {name: given[name] for name in (*MATRICES, *BIASES) if given.get(name) is not None}
     output, shares = runner.run(Call(query, key, value, mask, is_causal), weights, heads)
-    if "w_output" not in reading.tensors:
-        output = _projected(output, given)
     return output if shares is None else (output, shares)
 
 
-def _refuse(reading: Reading, query: Any, key: Any, value: Any, is_causal: bool) -> None:
+def _refuse(reading: Reading, query: Any, key: Any, value: Any, heads: int, is_causal: bool) -> None:
     """Raise Unsupported for what the call of the layer cannot say."""
+    if heads > 1 and not reading.has_heads:
+        raise Unsupported("it has one head")
+    if reading.rotates and (query.shape[-1] // heads) % 2:
+        raise Unsupported("it rotates pairs of features, and heads of an odd number have none")
     if reading.forward.is_self and not (_same(query, key) and _same(query, value)):
         raise Unsupported("it takes one sequence, which is query, key and value")
     if "value" not in reading.forward.tokens.values() and not reading.forward.listed and not _same(key, value):
@@ -80,12 +80,3 @@ def _refuse(reading: Reading, query: Any, key: Any, value: Any, is_causal: bool)
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one is other or (one.shape == other.shape and np.array_equal(one, other, equal_nan=True))
-
-
-def _projected(output: NDArray[Any], given: Mapping[str, Any]) -> NDArray[Any]:
-    """Return the output of a layer that has no output projection, times the case's own."""
-    wide = np.float64 if output.dtype.itemsize < 8 or output.dtype == np.float64 else output.dtype
-    projected = output.astype(wide) @ given["w_output"].astype(wide)
-    if given.get("b_output") is not None:
-        projected = projected + given["b_output"].astype(wide)
-    return projected.astype(output.dtype)
