@@ -41,7 +41,7 @@ def adapter_text(draft: Draft, path: Path) -> str:
         "What is marked as guessed comes from its signature and from probes: correct what is not meant.",
         '"""',
         "",
-        *_imports(found, path),
+        *import_lines(found, path),
         f"from {found.module} import {head}" + ("" if alias == head else f" as {alias}"),
         "",
     ]
@@ -68,7 +68,7 @@ def _wrapped_call(begin: str, parts: Sequence[str], end: str, indent: str) -> li
     )
 
 
-def _imports(found: Found, path: Path) -> list[str]:
+def import_lines(found: Found, path: Path) -> list[str]:
     """Return the lines that make the module importable from another folder than its own."""
     if found.folder is None or found.folder == path.resolve().parent:
         return []

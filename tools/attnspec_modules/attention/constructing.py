@@ -20,13 +20,15 @@ _VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "device
 
 
 class Sizes(NamedTuple):
-    """Numbers with which a layer is made."""
+    """Numbers with which a layer is made; `keys` and `values` are widths of projections where they are others."""
 
     width: int
     heads: int
     length: int
     batch: int
     causal: bool = False
+    keys: int | None = None
+    values: int | None = None
 
 
 class Settings(dict[str, Any]):
@@ -202,8 +204,12 @@ def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 
 
 def _number(value: Any, sizes: Sizes) -> Any:
+    if value == "inner":
+        return sizes.keys or sizes.width
     if value == "head_width":
-        return sizes.width // sizes.heads
+        return (sizes.keys or sizes.width) // sizes.heads
+    if value == "value_width":
+        return (sizes.values or sizes.width) // sizes.heads
     return getattr(sizes, value) if isinstance(value, str) and value in Sizes._fields else value
 
 

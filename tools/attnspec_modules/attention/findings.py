@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import MaskForm, Placement, Reading
 
 _MEANINGS = {"attend": "1 may be attended", "hide": "1 hides", "add": "it is added"}
 _AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1", "n": "B·H"}
 
 
-def findings(runner: LayerRunner) -> tuple[str, ...]:
+def findings(reading: Reading) -> tuple[str, ...]:
     """Return sentences on constructor, projections, call, masks and causality."""
-    reading = runner.reading
     return tuple(
         sentence
         for sentence in (

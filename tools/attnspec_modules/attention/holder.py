@@ -21,13 +21,16 @@ _TOKENS = ("query", "key", "value")
 def holder_of(runner: LayerRunner, name: str, unclear: tuple[str, ...] = ()) -> SimpleNamespace:
     """Return an object with the operations that a layer is, its dtypes, conventions, and `findings`."""
     reading = runner.reading
+    operations: dict[str, Any] = {"multi_head_attention": _multi_head_attention(runner)}
+    if not reading.has_heads and reading.causality != "built in":
+        operations["single_head_attention"] = _single_head_attention(runner)
     return SimpleNamespace(
-        multi_head_attention=_multi_head_attention(runner),
+        **operations,
         name=name,
         dtypes=reading.dtypes,
         conventions=dict(reading.conventions),
         without=reading.without,
-        findings=(f"{name} is multi_head_attention, read so:", *findings(runner), *unclear),
+        findings=(f"{name} is {' and '.join(operations)}, read so:", *findings(reading), *unclear),
     )
 
 
@@ -50,6 +53,32 @@ def _multi_head_attention(runner: LayerRunner) -> Any:
         parameters.append(inspect.Parameter("is_causal", keyword, default=False))
     multi_head_attention.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return multi_head_attention
+
+
+def _single_head_attention(runner: LayerRunner) -> Any:
+    words = runner.reading.constructor.values()
+
+    def single_head_attention(x: Any, w_query: Any, w_key: Any, w_value: Any, w_output: Any = None) -> Any:
+        widths = {"its keys": w_query.shape[1], "its values": w_value.shape[1]}
+        taken = {"its keys": {"inner", "head_width"} & {*words}, "its values": {"value_width"} & {*words}}
+        for name, width in widths.items():
+            like_keys = name == "its values" and width == widths["its keys"] and taken["its keys"]
+            if width != x.shape[-1] and not taken[name] and not like_keys:
+                raise Unsupported(f"{name} have the width of its tokens")
+        if widths["its keys"] != widths["its values"] and not taken["its values"]:
+            raise Unsupported("its values are as wide as its keys")
+        tokens = x[np.newaxis]
+        weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value}
+        if w_output is not None:
+            weights["w_output"] = w_output
+        elif "w_output" in runner.reading.tensors:
+            weights["w_output"] = np.eye(w_value.shape[1], dtype=x.dtype)
+        if "w_output" in runner.reading.tensors and w_output is not None and w_output.shape != (x.shape[-1],) * 2:
+            raise Unsupported("its output has the width of its tokens")
+        output, shares = runner.run(Call(tokens, tokens, tokens), weights, 1)
+        return output[0] if shares is None else (output[0], shares[0, 0])
+
+    return single_head_attention
 
 
 def _attended(runner: LayerRunner, given: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
-from attnspec_modules.attention.layer_reading import MATRICES, Forward, Reading
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading
 from attnspec_modules.attention.masking import CannotSayError, fitting_mask
 from attnspec_modules.attention.placing import filled, of_each_head
 from attnspec_modules.attention.rotating import is_table, neutral, rotating_functions, standing_still, still
@@ -84,7 +84,7 @@ class LayerRunner:
         self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the output (B, Sq, D) of a call, and the weights of each head, if they are returned."""
-        sizes = self._sizes(call, heads)
+        sizes = self._sizes(call, heads, weights)
         made = self.ready(call, weights, heads)
         try:
             with self._around(sizes):
@@ -141,19 +141,25 @@ class LayerRunner:
 
     def ready(self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int) -> Made:
         """Return a layer for a call, filled with its weights."""
-        made = self.made(self._sizes(call, heads), call.query.dtype.name)
+        made = self.made(self._sizes(call, heads, weights), call.query.dtype.name)
         shapes = {name: parameter.shape for name, parameter in made.parameters.items()}
-        width = call.query.shape[-1]
-        zeros = {
-            name: np.zeros((width,) * (2 if name in MATRICES else 1), call.query.dtype) for name in self.reading.tensors
-        }
+        width, dtype = call.query.shape[-1], call.query.dtype
+        zeros: dict[str, NDArray[Any]] = {}
+        for matrix, bias in zip(MATRICES, BIASES, strict=True):
+            zeros[matrix] = np.zeros((width, width), dtype)
+            zeros[bias] = np.zeros(weights.get(matrix, zeros[matrix]).shape[-1], dtype)
         self.library.fill(made.layer, filled(self.reading.parameters, shapes, {**zeros, **weights}, heads))
         return made
 
-    def _sizes(self, call: Call, heads: int) -> Sizes:
+    def _sizes(self, call: Call, heads: int, weights: Mapping[str, NDArray[Any]]) -> Sizes:
         longest = max(call.query.shape[-2], call.key.shape[-2], _SHORTEST)
         causal = call.is_causal if self.reading.causality == "constructor" else False
-        return Sizes(call.query.shape[-1], heads, longest, max(call.query.shape[0], 8), causal)
+        width = call.query.shape[-1]
+        keys, values = (
+            None if name not in weights or weights[name].shape[-1] == width else weights[name].shape[-1]
+            for name in ("w_query", "w_value")
+        )
+        return Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values)
 
     def _arguments(self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
         forward = self.reading.forward

@@ -9,7 +9,7 @@ from typing import Any
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
-WORDS = ("width", "heads", "head_width", "length", "batch", "causal", "rngs")
+WORDS = ("width", "inner", "heads", "head_width", "value_width", "length", "batch", "causal", "rngs")
 """What stands for a number of the case among the arguments of a constructor."""
 
 

@@ -249,7 +249,7 @@ class Finder:
         mask = allowed if any("q" in form.axes for form in self.reading.masks) else None
         try:
             call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
-            output, _ = self.runner.run(call, weights, 2)
+            output, _ = self.runner.run(call, weights, 2 if self.reading.has_heads else 1)
         except KeyboardInterrupt:
             raise
         except BaseException:
