@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attnspec_modules.attention.layer_reading import MaskForm, Placement, Reading
+from attnspec_modules.libraries.kinds import is_dict
 
 _MEANINGS = {"attend": "1 may be attended", "hide": "1 hides", "add": "it is added"}
 _AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1", "n": "B·H"}
@@ -37,8 +40,8 @@ def _of_constructor(reading: Reading) -> str:
     return f"made with {', '.join(said)}" if said else ""
 
 
-def _value(value: object) -> str:
-    if isinstance(value, dict):
+def _value(value: Any) -> str:
+    if is_dict(value):
         entries = [f"{name}={_value(each)}" for name, each in value.items() if name]
         return f"({', '.join(entries)})" if entries else "(by name)"
     return str(value).replace("_", " ") if isinstance(value, str) else repr(value)

@@ -17,6 +17,7 @@ from attnspec_modules.attention.masking import CannotSayError, fitting_mask
 from attnspec_modules.attention.placing import filled, of_each_head
 from attnspec_modules.attention.rotating import is_table, neutral, rotating_functions, standing_still, still
 from attnspec_modules.libraries import Library, Parameter
+from attnspec_modules.libraries.kinds import entries_of
 
 _SHORTEST = 64
 """Tokens for which a layer is made where cases have fewer: one layer then serves them all."""
@@ -198,15 +199,16 @@ class LayerRunner:
 
     def _read(self, returned: Any, call: Call, heads: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
         forward = self.reading.forward
-        entries = list(returned.values()) if isinstance(returned, dict) else returned
-        output = entries if forward.output is None else entries[forward.output]
+        entries = entries_of(returned)
+        output = entries[forward.output or 0]
         if forward.rank == 2 and getattr(output, "ndim", 0) == 2:
             output = output[np.newaxis]
         elif not forward.batch_first and getattr(output, "ndim", 0) == 3:
             output = output.swapaxes(0, 1)
         weights = None if forward.weights is None else entries[forward.weights]
         expected = (call.query.shape[0], heads, call.query.shape[1], call.key.shape[1])
-        if weights is not None and weights.shape != expected:
+        # Weights that are kept in less than the output has are no output of the operation.
+        if weights is not None and (weights.shape != expected or weights.dtype.itemsize < output.dtype.itemsize):
             weights = None
         return output, weights
 
@@ -219,11 +221,11 @@ def _fills(reading: Reading, made: Made, name: str) -> bool:
 
 
 def _cache_in(returned: Any, forward: Forward) -> Any:
-    """Return what a call gave back beside output and weights."""
-    entries = list(returned.values()) if isinstance(returned, dict) else list(returned)
+    """Return what a call gave back beside output and weights; None for nothing."""
+    entries = entries_of(returned)
     kept = [each for number, each in enumerate(entries) if number not in (forward.output, forward.weights)]
     kept = [each for each in kept if each is not None]
-    return tuple(kept) if len(kept) > 1 else kept[0]
+    return tuple(kept) if len(kept) > 1 else next(iter(kept), None)
 
 
 def projected(output: NDArray[Any], matrix: NDArray[Any], bias: NDArray[Any] | None) -> NDArray[Any]:

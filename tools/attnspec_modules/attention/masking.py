@@ -80,7 +80,7 @@ def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: 
     kept = [letter if letter in form.axes else "1" for letter in "bhqk"]
     # Axes of length 1 that the form does not have are dropped from the left to right.
     wanted = list(form.axes)
-    index = []
+    index: list[Any] = []
     for letter in kept:
         if wanted and (letter == wanted[0] or (letter == "1" and wanted[0] == "1")):
             wanted.pop(0)

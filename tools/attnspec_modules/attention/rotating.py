@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from attnspec_modules.attention.constructing import Sizes
+from attnspec_modules.libraries.kinds import attributes_of, is_listed
 
 _ROTATES = re.compile(
     r"rotary|Rotary|RoPE|Rope|(?:^|_)rope(?:$|_|\d)|apply_rot|rotate_|rotate$|rotation|(?:^|_)rot(?:$|_)"
@@ -51,7 +52,7 @@ def neutral(value: Any, tokens: int, sizes: Sizes, dtype: Any) -> Any:
     if not isinstance(value, str) or value not in _ARGUMENTS:
         return value
     made = _ARGUMENTS[value](tokens, sizes.width // sizes.heads)
-    if isinstance(made, tuple):
+    if is_listed(made):
         return tuple(each.astype(dtype) for each in made)
     if made.dtype == np.complex64:
         return made.astype(np.complex128) if dtype == np.float64 else made
@@ -75,12 +76,12 @@ def rotating_parts(layer: Any) -> list[tuple[Any, str]]:
     for holder in children:
         if _ROTATES.search(type(holder).__name__) and holder is not layer:
             found.append((holder, "forward"))
-        own = [name for name in vars(type(holder)) if _ROTATES.search(name) and "half" not in name]
+        own = [name for name in attributes_of(type(holder)) if _ROTATES.search(name) and "half" not in name]
         found += [(holder, name) for name in own if callable(getattr(holder, name))]
-    parts = getattr(layer, "_modules", None) or vars(layer)
+    parts: dict[str, Any] = getattr(layer, "_modules", None) or attributes_of(layer)
     found += [
         (part, "forward" if hasattr(part, "forward") else "__call__")
-        for name, part in dict(parts).items()
+        for name, part in list(parts.items())
         if _ROTATES.search(name) and callable(part)
     ]
     return list({(id(holder), name): (holder, name) for holder, name in found}.values())
@@ -92,7 +93,7 @@ def still(layer: Any) -> bool:
     for holder, name in parts:
         setattr(holder, name, _standing_still(getattr(holder, name)))
     tables = list(layer.named_buffers()) if hasattr(layer, "named_buffers") else []
-    tables += [(name, value) for name, value in vars(layer).items() if hasattr(value, "fill_")]
+    tables += [(name, value) for name, value in attributes_of(layer).items() if hasattr(value, "fill_")]
     for name, table in tables:
         number = neutral_parameter(name)
         if number is not None:
@@ -103,7 +104,7 @@ def still(layer: Any) -> bool:
 def rotating_functions(layer_class: type) -> list[str]:
     """Return the functions of a layer's file that rotate, as far as its methods name them."""
     found: list[str] = []
-    for name, function in vars(layer_class).items():
+    for name, function in attributes_of(layer_class).items():
         code = getattr(function, "__code__", None)
         if code is not None and not _ROTATES.search(name):
             scope = function.__globals__
@@ -123,16 +124,12 @@ def _standing_still(function: Callable[..., Any]) -> Callable[..., Any]:
     def same(*given: Any, **named: Any) -> Any:
         returned = function(*given, **named)
         tensors = [each for each in (*given, *named.values()) if hasattr(each, "shape")]
-        results = returned if isinstance(returned, tuple | list) else [returned]
+        results = returned if is_listed(returned) else [returned]
         pairs = list(zip(results, tensors, strict=False))
         if len(pairs) == len(results) and all(getattr(one, "shape", None) == other.shape for one, other in pairs):
             own = [other for _, other in pairs]
-            return type(returned)(own) if isinstance(returned, tuple | list) else own[0]
-        if (
-            isinstance(returned, tuple | list)
-            and len(returned) == 2
-            and all(hasattr(each, "shape") for each in returned)
-        ):
+            return type(returned)(own) if is_listed(returned) else own[0]
+        if is_listed(returned) and len(returned) == 2 and all(hasattr(each, "shape") for each in returned):
             # A table of cosines and one of sines.
             return type(returned)([returned[0] * 0 + 1, returned[1] * 0])
         return returned * 0 + 1 if "complex" in str(getattr(returned, "dtype", "")) else returned

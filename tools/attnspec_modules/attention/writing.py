@@ -9,6 +9,7 @@ from typing import Any
 
 from attnspec_modules.attention.findings import findings
 from attnspec_modules.attention.layer_reading import Reading
+from attnspec_modules.libraries.kinds import attributes_of, is_dict, is_listed
 
 _DECLARED = ("dtypes", "conventions", "without")
 _LONGEST_LINE = 110
@@ -66,12 +67,12 @@ def _written(value: Any, configurations: Mapping[int, str]) -> str:
             if getattr(value, each.name) != _default(each)
         ]
         return f"{type(value).__name__}({', '.join(said)})"
-    if isinstance(value, Mapping):
+    if is_dict(value):
         entries = [f"{name!r}: {_written(each, configurations)}" for name, each in value.items()]
         whole = "{" + ", ".join(entries) + "}"
         broken = "{\n" + "".join(f"        {entry},\n" for entry in entries) + "    }"
         return whole if len(whole) < _LONGEST_LINE else broken
-    if isinstance(value, tuple):
+    if is_listed(value):
         entries = [_written(each, configurations) for each in value]
         return f"({', '.join(entries)}{',' if len(entries) == 1 else ''})"
     return repr(value)
@@ -79,7 +80,7 @@ def _written(value: Any, configurations: Mapping[int, str]) -> str:
 
 def _configurations(constructor: Mapping[str, Any], layer_class: type) -> dict[int, str]:
     """Return the names, in the layer's file, of the classes and examples of configurations, by identity."""
-    scope = vars(sys.modules[layer_class.__module__]) if layer_class.__module__ in sys.modules else {}
+    scope = attributes_of(sys.modules[layer_class.__module__]) if layer_class.__module__ in sys.modules else {}
     scope = scope or getattr(layer_class.__init__, "__globals__", {})
-    sources = [value[""] for value in constructor.values() if isinstance(value, dict) and value.get("") is not None]
+    sources = [value[""] for value in constructor.values() if is_dict(value) and value.get("") is not None]
     return {id(source): name for source in sources for name, each in scope.items() if each is source}

@@ -21,13 +21,15 @@ from attnspec_modules.attention.finding.probes import (
     first_is_query,
     is_inside_float32,
     is_proportional,
+    remembers,
     shares,
     token_alone,
 )
 from attnspec_modules.attention.layer import Call, LayerRunner
-from attnspec_modules.attention.layer_reading import MATRICES, Forward, Placement, Reading
+from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
+from attnspec_modules.libraries.kinds import entries_of, is_dict, is_listed
 
 _WIDTH, _HEADS = 12, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
@@ -102,7 +104,7 @@ class Finder:
         one, two = (self.runner.returned(made, Call(each, each, each), _SIZES) for each in (tokens, other))
         index = self.reading.forward.output
         if index is not None:
-            one, two = (list(each.values())[index] if isinstance(each, dict) else each[index] for each in (one, two))
+            one, two = (list(each.values())[index] if is_dict(each) else each[index] for each in (one, two))
         changed = np.abs(np.asarray(one) - np.asarray(two)).max(axis=-1) > 0
         return bool(changed[1:, -1].any()) and not changed[:, :-1].any()
 
@@ -140,10 +142,10 @@ class Finder:
         except BaseException as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         wanted = tokens.shape if runner.reading.forward.rank == 3 else tokens.shape[1:]
-        if not isinstance(returned, tuple | list | dict):
+        if not (is_listed(returned) or is_dict(returned)):
             shape = getattr(returned, "shape", None)
             return (None, None) if shape == wanted else f"it returned the shape {shape} for tokens {wanted}"
-        entries = list(returned.values()) if isinstance(returned, dict) else returned
+        entries = entries_of(returned)
         shapes = [getattr(each, "shape", None) for each in entries]
         if wanted not in shapes:
             return f"it returned the shapes {shapes} for tokens {wanted}"
@@ -219,7 +221,7 @@ class Finder:
             causality = "built in"
         else:
             causality = "none"
-        masks = []
+        masks: list[MaskForm] = []
         for form in self.reading.masks:
             found, unclear = mask_found(self.runner, form, dtype, heads=self.reading.has_heads)
             if unclear is not None:
@@ -230,6 +232,8 @@ class Finder:
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
         self._take(masks=tuple(masks), causality=causality)
+        if forward.grows is not None and causality != "none" and not remembers(self.runner):
+            self._take(forward=replace(forward, grows=None))
 
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""
@@ -259,7 +263,7 @@ class Finder:
 
 def _has_heads(constructor: Mapping[str, Any]) -> bool:
     """Return whether a layer is made with a number of heads."""
-    nested = [value for value in constructor.values() if isinstance(value, dict)]
+    nested = [value for value in constructor.values() if is_dict(value)]
     # A configuration of which nothing is known answers by name.
     return any(each == {"": None} or "heads" in each.values() for each in (*nested, constructor))
 

@@ -60,7 +60,11 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
         elif meaning == "growing":
             switched.append(each.name)
             fixed[each.name] = False
-        elif meaning in _VALUES and (is_demanded or isinstance(each.default, bool | int) or each.default is None):
+        elif (
+            meaning is not None
+            and meaning in _VALUES
+            and (is_demanded or isinstance(each.default, bool | int) or each.default is None)
+        ):
             fixed[each.name] = _VALUES[meaning]
         elif meaning in _ROTATIONS and (is_demanded or meaning == "positions"):
             fixed[each.name] = meaning

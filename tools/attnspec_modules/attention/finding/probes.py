@@ -68,6 +68,24 @@ def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | No
     return abs(row[0] - row[1]) < _PROPORTIONAL
 
 
+def remembers(runner: LayerRunner, width: int = 8) -> bool:
+    """Return whether a later token that comes by itself sees an earlier one: something is kept between calls."""
+    one = np.random.default_rng(_SEED).normal(size=(1, 2, width))
+    other = one.copy()
+    other[0, 0] += 1
+    weights = {name: np.eye(width, dtype="float32") for name in ("w_query", "w_key", "w_value", "w_output")}
+    outputs: list[NDArray[Any]] = []
+    for tokens in (one.astype("float32"), other.astype("float32")):
+        try:
+            output, _ = runner.run(Call(tokens, tokens, tokens, None, is_causal=True), weights, 1)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return False
+        outputs.append(output)
+    return not np.array_equal(outputs[0][0, 1], outputs[1][0, 1])
+
+
 _ROUNDED = 1e-10, 1e-6
 """Errors of a factor between them are those of float32: float64 is nearer, and another factor further away."""
 
