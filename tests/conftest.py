@@ -3,6 +3,8 @@
 import gc
 import os
 import signal
+import subprocess
+import sys
 
 # Before NumPy is loaded, and for every program that the tests start: as many processes run as there are cores, and
 # threads for products beside them would wait for each other in loops. It made a third of all the time of processors.
@@ -39,6 +41,16 @@ def pytest_xdist_auto_num_workers():
 def pytest_collection_modifyitems(items):
     """Begin with the newcomer's walk: it takes longest and mostly waits, so that the others run beside it."""
     items.sort(key=lambda item: "tests/use/walk/" not in item.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter, exitstatus):
+    """Behind failures, name the lists in which an operation, a mistake or a control was forgotten: they may be why."""
+    if exitstatus in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED):
+        command = [sys.executable, "-m", "attnspec", "check", "--all"]
+        checked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if checked.returncode == 1:
+            terminalreporter.section("attnspec check --all")
+            terminalreporter.write(checked.stderr)
 
 
 def read_once(read_case):

@@ -12,13 +12,17 @@ Examples
 
 from __future__ import annotations
 
-from attnspec_controls import attention, rotary
+from importlib import import_module
+from pkgutil import iter_modules
+
 from attnspec_controls.control import Control
 
 __all__ = ["CONTROLS", "Control", "controls_of"]
 
-CONTROLS: tuple[Control, ...] = (*attention.CONTROLS, *rotary.CONTROLS)
-"""Every control, family by family, in the order of the operations in the specification."""
+_FAMILIES = [import_module(f"{__name__}.{room.name}") for room in iter_modules(__path__) if room.ispkg]
+
+CONTROLS: tuple[Control, ...] = tuple(control for family in _FAMILIES for control in family.CONTROLS)
+"""Every control, family by family, a folder in here each, in the order of the operations in the specification."""
 
 
 def controls_of(operation: str) -> tuple[Control, ...]:

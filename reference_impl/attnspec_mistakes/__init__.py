@@ -10,14 +10,18 @@ Examples
 'softmax.first_axis_always'
 """
 
-from attnspec_mistakes import attention, rotary
+from importlib import import_module
+from pkgutil import iter_modules
+
 from attnspec_mistakes.attention.readings import READINGS
 from attnspec_mistakes.mistake import Mistake
 
 __all__ = ["CATALOGUE", "READINGS", "Mistake", "mistakes_of"]
 
-CATALOGUE: tuple[Mistake, ...] = (*attention.MISTAKES, *rotary.MISTAKES)
-"""Every mistake, family by family."""
+_FAMILIES = [import_module(f"{__name__}.{room.name}") for room in iter_modules(__path__) if room.ispkg]
+
+CATALOGUE: tuple[Mistake, ...] = tuple(mistake for family in _FAMILIES for mistake in family.MISTAKES)
+"""Every mistake, family by family; a family is a folder in here."""
 
 
 def mistakes_of(operation: str) -> tuple[Mistake, ...]:

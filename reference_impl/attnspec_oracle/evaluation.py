@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_oracle.attention.operations import BY_ROWS as ATTENTION_BY_ROWS
-from attnspec_oracle.attention.operations import OPERATIONS as ATTENTION
 from attnspec_oracle.certification import only
 from attnspec_oracle.interface import OracleError
-from attnspec_oracle.rotary.operations import OPERATIONS as ROTARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,10 +19,20 @@ if TYPE_CHECKING:
     from attnspec_oracle.certification import Elements, Outputs
     from attnspec_oracle.interface import RowByRow
 
-OPERATIONS: Mapping[str, Callable[..., Outputs]] = {**ATTENTION, **ROTARY}
+_FAMILIES = [
+    import_module(f"attnspec_oracle.{module.parent.name}.operations")
+    for module in sorted(Path(__file__).parent.glob("*/operations.py"))
+]
+"""A family is a folder with operations."""
+
+OPERATIONS: Mapping[str, Callable[..., Outputs]] = {
+    name: operation for family in _FAMILIES for name, operation in family.OPERATIONS.items()
+}
 """Every operation that has golden values, by name."""
 
-BY_ROWS: Mapping[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], RowByRow]] = {**ATTENTION_BY_ROWS}
+BY_ROWS: Mapping[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], RowByRow]] = {
+    name: operation for family in _FAMILIES for name, operation in getattr(family, "BY_ROWS", {}).items()
+}
 """Those of them that are evaluated a row at a time, too, by name."""
 
 

@@ -4,58 +4,25 @@ from pathlib import Path
 
 import pytest
 
-import attnspec_reference
 from attnspec.base.extensions import BUILT_IN
 from attnspec.cases import load_suite
 from attnspec.contract import FAMILIES, LAYOUTS, OPERATIONS, TITLES
 from attnspec.families.lookup import family_called, family_of
-from attnspec_authoring.recipes import authored_cases
-from attnspec_controls import controls_of
-from attnspec_draws.generators.random_cases import random_cases_of
+from attnspec_authoring.completeness import missing
 from attnspec_mistakes import mistakes_of
-from attnspec_oracle import evaluation
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {
-    "tools/attnspec/families": "tools/attnspec/contract/__init__.py (FAMILIES)",
-    "spec/operations": "spec/operations",
-    "reference_impl/attnspec_reference": "reference_impl/attnspec_reference/__init__.py",
-    "reference_impl/attnspec_mistakes": "reference_impl/attnspec_mistakes/__init__.py (CATALOGUE)",
-    "reference_impl/attnspec_controls": "reference_impl/attnspec_controls/__init__.py (CONTROLS)",
-    "reference_impl/attnspec_oracle": "reference_impl/attnspec_oracle/evaluation.py (OPERATIONS)",
-    "tools/attnspec_authoring/recipes": "tools/attnspec_authoring/recipes/__init__.py",
-}
-"""Where each family has a folder, and the file that lists it."""
-
-OF_NO_FAMILY = {"by_integers"}
-"""The second oracle is a package by itself."""
-
 CASES = load_suite().cases.values()
 each_family = pytest.mark.parametrize("family", FAMILIES)
 each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-
-
-def folders(room):
-    return {
-        path.name
-        for path in (ROOT / room).iterdir()
-        if path.is_dir() and path.name not in OF_NO_FAMILY and any(path.glob("*.[pm]*")) and path.name != "__pycache__"
-    }
 
 
 def cases_of(operation):
     return [case for case in CASES if case.operation == operation.name]
 
 
-def has_golden_values(operation):
-    return any(case.expected is not None for case in cases_of(operation))
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_room_has_a_folder_a_family(room):
-    lacking, unlisted = set(FAMILIES) - folders(room), folders(room) - set(FAMILIES)
-    assert not lacking, f"{room}/ lacks the folder {', '.join(lacking)}"
-    assert not unlisted, f"{ROOMS['tools/attnspec/families']} does not list {', '.join(unlisted)}, which {room}/ holds"
+def test_every_list_has_what_must_join_it():
+    assert missing() == ()
 
 
 @each_family
@@ -77,40 +44,6 @@ def test_a_family_lists_its_layouts_in_the_contract(family):
 def test_every_layout_but_the_contracts_own_is_arranged_by_a_family():
     arranged = {layout for family in FAMILIES for layout in family_called(family).layouts()}
     assert set(LAYOUTS[1:]) == arranged, "a contract lists layouts that no family arranges"
-
-
-@each_operation
-def test_an_operation_has_a_page(operation):
-    page = f"spec/operations/{operation.family}/{operation.name}.md"
-    assert (ROOT / page).is_file(), f"{page} is missing: {operation.name} has no page"
-    listed = f"operations/{operation.family}/{operation.name}.md"
-    assert listed in (ROOT / "spec" / "README.md").read_text("utf-8"), f"spec/README.md does not list {listed}"
-
-
-@each_operation
-def test_an_operation_has_a_reference_and_an_oracle(operation):
-    file = "reference_impl/attnspec_reference/__init__.py"
-    assert operation.name in attnspec_reference.__all__, f"{file} does not export {operation.name}"
-    if has_golden_values(operation):
-        assert operation.name in evaluation.OPERATIONS, (
-            f"{ROOMS['reference_impl/attnspec_oracle']} lacks {operation.name}"
-        )
-
-
-@each_operation
-def test_an_operation_has_mistakes_and_controls(operation):
-    file = f"reference_impl/attnspec_mistakes/{operation.family}/"
-    assert mistakes_of(operation.name), f"{file} has no mistake of {operation.name}, or its __init__.py forgets them"
-    if has_golden_values(operation):
-        file = f"reference_impl/attnspec_controls/{operation.family}/"
-        assert controls_of(operation.name), f"{file} has no control of {operation.name}, or forgets it"
-
-
-@each_operation
-def test_an_operation_has_recipes_and_goldens(operation):
-    recipes = f"tools/attnspec_authoring/recipes/{operation.family}/__init__.py"
-    assert any(case.operation == operation.name for case in authored_cases()), f"{recipes}: no case of {operation.name}"
-    assert cases_of(operation), f"golden/ has no case of {operation.name}: run `attnspec regenerate`"
 
 
 @each_operation
@@ -169,16 +102,3 @@ def test_every_library_that_is_built_in_is_listed():
     assert {"flax", "jax", "torch"} < {*built_in}
     for name in built_in:
         assert name in listed, f"tools/attnspec/base/extensions.py (BUILT_IN) does not list {name}"
-
-
-@each_operation
-def test_an_operation_of_which_cases_are_drawn_has_trivial_answers(operation):
-    random_cases, room = random_cases_of(operation.name), f"tools/attnspec_draws/{operation.family}/__init__.py"
-    # What has no values has no wrong ones either.
-    has_values = any(case.operation == operation.name and case.expected for case in CASES)
-    drawn = operation.name in random_cases.case_generators and has_values
-    trivial_answers = random_cases.trivial_answers.get(operation.name, ())
-    assert drawn == bool(trivial_answers), f"{room}: {operation.name} is drawn: {drawn}"
-    assert trivial_answers == () or any(trivial_answer.name == "zeros" for trivial_answer in trivial_answers), (
-        f"{room}: {operation.name} lacks zeros"
-    )

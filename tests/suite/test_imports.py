@@ -54,7 +54,6 @@ REGISTRIES = {
     "attnspec.base.extensions": "the extensions of the validator",
     "attnspec.command_line": "the commands",
     "attnspec_draws.judge.own_modules": "what is loaded before a candidate is there",
-    "attnspec_draws.generators.random_cases": "the random cases of each family",
 }
 """The modules that know others above them by name, and what these are."""
 
@@ -140,11 +139,12 @@ def packages_imported(path: Path) -> set[str]:
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
-    reports = PACKAGES["attnspec"] / "reports"
-    found = imported_files(reports / "report.py")
-    assert PACKAGES["attnspec"] / "targets" / "target.py" in found
-    assert reports / "notebook.py" in found, "it is imported inside a method"
-    assert PACKAGES["attnspec"] / "runner" / "__init__.py" in found, "it is imported under TYPE_CHECKING"
+    validator = PACKAGES["attnspec"]
+    found = imported_files(validator / "validation" / "one_case.py")
+    assert validator / "contract" / "dtypes.py" in found
+    assert validator / "reports" / "notebook.py" in found, "it is imported inside a method"
+    under = imported_files(validator / "reports" / "report.py")
+    assert validator / "runner" / "__init__.py" in under, "it is imported under TYPE_CHECKING"
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

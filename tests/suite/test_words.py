@@ -61,6 +61,7 @@ FROZEN: dict[str, set[str]] = {
     "tools/attnspec/cases/releases.py": {"presentation"},
     "tools/attnspec/cases/selecting.py": {"twin"},
     "tools/attnspec/offline/manifest.py": {"owed"},
+    "tools/attnspec/reports/document.py": {"asked"},
     "tools/attnspec/reports/entries.py": {"told"},
     "tools/attnspec/reports/formats/markdown.py": {"asked"},
     "tools/attnspec/reports/report.py": {"asked", "reach", "told"},

@@ -4,7 +4,8 @@
  *     ./attention cases/core/plain.float32.safetensors ...
  *
  * It stands for a device that has neither Python nor a pipe. It offers query, key, value and scale in float64 and
- * float32; a case that states anything else it leaves without an answer. With -DSCALE_MISSING it is wrong.
+ * float32; a case that states anything else it leaves without an answer. With -DIN_A_ROW it writes CASE.out.json, the
+ * numbers alone in a row. With -DSCALE_MISSING it is wrong.
  */
 #include <math.h>
 #include <stdint.h>
@@ -95,6 +96,19 @@ static void attend(Tensor query, Tensor key, Tensor value, double scale, double 
     free(weights);
 }
 
+#ifdef IN_A_ROW
+static void write_answer(const char *path, Tensor query, size_t width, const double *output) {
+    char name[4096];
+    size_t *s = query.shape, size = s[0] * s[1] * s[2] * width;
+    snprintf(name, sizeof name, "%.*s.out.json", (int)(strlen(path) - strlen(".safetensors")), path);
+    FILE *file = fopen(name, "w");
+    if (!file) stop(name, "cannot be written");
+    fputs("{\"output\": [", file);
+    for (size_t index = 0; index < size; index++) fprintf(file, "%s%.17g", index ? ", " : "", output[index]);
+    fputs("]}\n", file);
+    if (fclose(file)) stop(name, "cannot be written");
+}
+#else
 static void write_answer(const char *path, Tensor query, size_t width, const double *output) {
     char name[4096], header[256];
     size_t *s = query.shape, size = s[0] * s[1] * s[2] * width, bytes = size * (query.is_double ? 8 : 4);
@@ -113,6 +127,7 @@ static void write_answer(const char *path, Tensor query, size_t width, const dou
     }
     if (fclose(file)) stop(name, "cannot be written");
 }
+#endif
 
 static double usual_scale(size_t width) {
 #ifdef SCALE_MISSING

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 CASES = authored_cases()
 BY_ID = {case.id: case for case in CASES}
 NEW = [case for case in CASES if case.source.document is None]
+NEW_PROFILES = {case.profile for case in NEW}
 VALID = [case for case in NEW if case.rejects is None]
 EVERY_ATTENTION = [case for case in VALID if case.operation == "scaled_dot_product_attention"]
 # What is ordinary by rule is another matter than what meets whatever else there is.
@@ -188,7 +189,6 @@ def attended_one_by_one(case) -> tuple[np.ndarray, np.ndarray]:
 
 def test_there_are_enough_cases_in_every_profile() -> None:
     counts = Counter(case.profile for case in NEW)
-    assert set(counts) == set(AT_LEAST)
     assert {profile: counts[profile] for profile in AT_LEAST if counts[profile] < AT_LEAST[profile]} == {}
     assert len(NEW) >= 450
     assert len(CASES) >= 520
@@ -199,7 +199,7 @@ def test_ids_and_titles_are_unique() -> None:
     assert not [title for title, count in Counter(case.title for case in CASES).items() if count > 1]
 
 
-@pytest.mark.parametrize("profile", AT_LEAST)
+@pytest.mark.parametrize("profile", sorted(NEW_PROFILES))
 def test_titles_sources_and_names(profile) -> None:
     for case in (case for case in NEW if case.profile == profile):
         assert re.fullmatch(r"[a-z_]+/[a-z0-9_]+", case.id)
@@ -265,7 +265,7 @@ def test_the_core_has_few_shapes() -> None:
     assert len({tuple(array.shape for array in case.inputs.values()) for case in core}) <= 40
 
 
-@pytest.mark.parametrize("profile", sorted(AT_LEAST.keys() - {"pairs"}))
+@pytest.mark.parametrize("profile", sorted(NEW_PROFILES - {"pairs"}))
 def test_inputs_are_exact_in_every_dtype_offered(profile) -> None:
     for case in (case for case in NEW if case.profile == profile):
         for name, array in case.inputs.items():

@@ -8,8 +8,8 @@ import pytest
 import attnspec
 from attnspec.base.errors import Unsupported
 from attnspec.cases import load_suite
-from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
+from attnspec.reports.screen import cause_lines
 
 MULTI_HEAD = [case for case in load_suite(profiles=["self_attention"]).cases.values() if "w_query" in case.inputs]
 LIMIT = 400_000

@@ -1,10 +1,14 @@
 """Inputs on which mistakes show and controls must not: small, asymmetric, different in every entry, head and token."""
 
+from collections import defaultdict
+
 import backward_probes
 import merge_probes
 import numpy as np
 import pytest
 import rotary_probes
+
+from attnspec_authoring.recipes import authored_cases
 
 
 def draw(*shape, seed=0):
@@ -178,8 +182,13 @@ PROBES = {
 
 @pytest.fixture(scope="session")
 def probes():
-    """Operation name to arguments by keyword, float tensors in float64."""
+    """Operation name to arguments by keyword, float tensors in float64: those written for it, else its golden cases."""
+    of_cases = defaultdict(list)
+    for case in authored_cases():
+        if case.rejects is None:
+            of_cases[case.operation].append({**case.inputs, **case.attributes})
     return {
+        **of_cases,
         **PROBES,
         "scaled_dot_product_attention_backward": backward_probes.PROBES,
         "merge_states": merge_probes.PROBES,

@@ -7,18 +7,12 @@ import numpy as np
 import pytest
 
 import attnspec_reference
+from attnspec.contract import OPERATIONS
 from attnspec.contract.arrangement import Circumstances
 from attnspec.families.lookup import family_of
 from attnspec_controls import CONTROLS, controls_of
 from attnspec_mistakes.patches import by_name
 
-SHORT_NAMES = {
-    "scaled_dot_product_attention": "sdpa",
-    "scaled_dot_product_attention_backward": "sdpa_backward",
-    "single_head_attention": "single_head",
-    "multi_head_attention": "multi_head",
-    "merge_states": "merge",
-}
 LEFT_OUT = {
     **{control.id: {"value"} for control in CONTROLS if control.id.startswith("single_head.fused")},
     "context_vector.as_attention": {"raw_scores"},
@@ -98,7 +92,7 @@ def test_there_is_a_control_for_each_deterministic_operation_and_ids_are_unique(
 
 @each_control
 def test_a_control_says_what_it_is(control):
-    short_name = SHORT_NAMES.get(control.operation, control.operation)
+    short_name = OPERATIONS[control.operation].short_name
     assert re.fullmatch(rf"{short_name}\.[a-z0-9_]+", control.id)
     assert re.fullmatch(r"[A-Zw].{15,}\.", control.sentence)
 

@@ -26,7 +26,8 @@ def run(tmp_path, warm_commands):
         name = re.match(r"# (\w+\.py)$", block.splitlines()[0])
         if kind == "python" and name:
             (tmp_path / name[1]).write_text(block, encoding="utf-8")
-    shutil.copy(ROOT / "tests" / "examples" / "c" / "attention.c", tmp_path)
+    for language in ("c", "go"):
+        shutil.copy(ROOT / "tests" / "examples" / language / f"attention.{language}", tmp_path)
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
     def run_command(command):
@@ -40,13 +41,16 @@ def run(tmp_path, warm_commands):
     return run_command
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+@pytest.mark.skipif(
+    "ATTNSPEC_COMPILERS" not in os.environ and not all(map(shutil.which, ("cc", "go"))),
+    reason="a compiler is missing, which fails in CI alone",
+)
 def test_every_command_works_in_the_order_of_the_page(run):
     for command in COMMANDS:
         done = run(command)
         assert done.returncode == (1 if command.startswith(WRONG) else 0), f"{command}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
-        assert command.startswith(("cc", "./attention")) or done.stdout
+        assert command.startswith(("cc", "go", "./attention")) or done.stdout
 
 
 def test_the_output_is_what_the_reader_sees(run):
@@ -61,7 +65,14 @@ def test_the_output_is_what_the_reader_sees(run):
 
 
 def test_commands_were_found():
-    assert {command.split()[0] for command in COMMANDS} == {"attnspec", "pytest", "cc", "./attention"}
+    assert {command.split()[0] for command in COMMANDS} == {
+        "attnspec",
+        "pytest",
+        "cc",
+        "./attention",
+        "go",
+        "./attention-in-go",
+    }
 
 
 def test_every_file_that_it_names_is_there():

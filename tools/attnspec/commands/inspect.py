@@ -7,6 +7,7 @@ import click
 
 from attnspec.base.errors import UsageError
 from attnspec.command_line.command_options import with_options_of
+from attnspec.commands.authoring import authoring_package
 from attnspec.commands.explain import find_case
 
 _LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata", "conventions", "revision")
@@ -124,8 +125,14 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 
 @click.command()
 @with_options_of("check")
-def check(files: tuple[Path, ...], golden: Path | None) -> int:
+def check(files: tuple[Path, ...], golden: Path | None, *, everything: bool) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
+    if everything:
+        forgotten = authoring_package("completeness", wanted_by="attnspec check --all").missing()
+        for sentence in forgotten:
+            click.echo(sentence, err=True)
+        if forgotten:
+            return 1
     from attnspec.base.files import GOLDEN_FOLDER
     from attnspec.cases import check_file, load_suite, read_index
     from attnspec.cases.reading import RECORDS, check_indexed_file

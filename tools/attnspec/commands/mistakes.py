@@ -40,12 +40,16 @@ def mistakes(
     written = json_file or html_file or write_smoke or write_noticed
     if run:
         if operation is not None:
-            raise UsageError("--operation narrows the list; --mistake and --case narrow the matrix.")
+            if chosen or cases or json_file or html_file or write_smoke:
+                raise UsageError("With --matrix, --operation goes with --write-noticed alone.")
+            _check_operation(operation)
+            chosen = (f"{OPERATIONS[operation].short_name}.*",)
+            return _run_part(chosen, (), golden, processes, write_noticed, caching=not no_cache)
         if not chosen and not cases:
             return _run(json_file, html_file, golden, processes, write_smoke, write_noticed, caching=not no_cache)
         if written:
             raise UsageError("What is written is about the whole matrix; leave out --mistake and --case.")
-        return _run_part(chosen, cases, golden, processes, caching=not no_cache)
+        return _run_part(chosen, cases, golden, processes, write_noticed=False, caching=not no_cache)
     if chosen or cases or no_cache:
         raise UsageError("--mistake, --case and --no-cache are about what --matrix runs; give --matrix, too.")
     if written:
@@ -53,13 +57,18 @@ def mistakes(
         raise UsageError(f"{options} write what --matrix computes; give --matrix, too.")
     from attnspec_mistakes import CATALOGUE, mistakes_of
 
-    if operation is not None and operation not in OPERATIONS:
-        raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
+    if operation is not None:
+        _check_operation(operation)
     listed = CATALOGUE if operation is None else mistakes_of(operation)
     width = max((len(mistake.id) for mistake in listed), default=0)
     for mistake in listed:
         click.echo(f"{mistake.id:{width}}  {mistake.sentence}")
     return 0
+
+
+def _check_operation(operation: str) -> None:
+    if operation not in OPERATIONS:
+        raise UsageError(f"There is no operation {operation!r}; the operations are {', '.join(OPERATIONS)}.")
 
 
 def _run(
@@ -101,15 +110,26 @@ def _run(
 
 
 def _run_part(
-    chosen: tuple[str, ...], cases: tuple[str, ...], golden: Path | None, processes: int | None, *, caching: bool
+    chosen: tuple[str, ...],
+    cases: tuple[str, ...],
+    golden: Path | None,
+    processes: int | None,
+    write_noticed: bool,
+    *,
+    caching: bool,
 ) -> int:
+    from attnspec_mistakes.kill_matrix import KEPT_IN, NOTICED
+
     proof = authoring_package("proof", wanted_by="attnspec mistakes --matrix")
     suite = load_suite(golden, select=cases)
     only = proof.chosen_subjects(chosen, {case.operation for case in suite.cases.values()})
     if not only:
         raise UsageError("The cases are of other operations than the mistakes, so there is nothing to run.")
     cache = proof.Cache(of_part=bool(cases)) if caching else None
-    matrix = proof.run_matrix(golden, select=cases, only=only, whole_in=(), cache=cache, processes=processes)
+    whole_in = KEPT_IN if write_noticed else ()
+    matrix = proof.run_matrix(golden, select=cases, only=only, whole_in=whole_in, cache=cache, processes=processes)
+    if write_noticed:
+        write_file(NOTICED, canonical_json(proof.noticed_document(matrix, beside=NOTICED)))
     lines, is_sound = proof.narrowed_lines(matrix, every_case=not cases)
     for line in lines:
         click.echo(line)

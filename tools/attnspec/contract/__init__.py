@@ -13,8 +13,10 @@ from typing import Any
 from attnspec.contract.convention import Convention, Settles
 from attnspec.contract.operation import REQUIRED, Examples, Input, Operation, Output
 
-FAMILIES = ("attention", "rotary")
-"""Every family, in the order of the spec."""
+_SHARED = "shared_conventions"
+
+FAMILIES = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.json") if path.stem != _SHARED))
+"""Every family, by name in alphabetical order: each has its file beside this one."""
 
 
 def _read_json(name: str) -> dict[str, Any]:
@@ -74,7 +76,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 CONVENTIONS: Mapping[str, Convention] = {
     name: _convention_from_json(name, document)
-    for name, document in sorted((_read_json("shared_conventions") | _table_of_all_families("conventions")).items())
+    for name, document in sorted((_read_json(_SHARED) | _table_of_all_families("conventions")).items())
 }
 """Every convention, by name; families may share one."""
 

@@ -16,7 +16,7 @@ from attnspec.reports.entries import diagnosis_lines
 from attnspec.reports.formats.console import print_problems, say
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report import Gated, Report, diagnosis_to_json
-from attnspec.reports.wording import counted
+from attnspec.reports.wording import counted, unexpected
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -181,7 +181,7 @@ def print_outcome(
             console.print()
         if outcome.unexpected:
             problems = problems_of(outcome.unexpected, diagnosis)
-            say(console, f"{counted(len(outcome.unexpected), 'unexpected failure')}:", style="bold red")
+            say(console, unexpected(len(outcome.unexpected)), style="bold red")
             print_problems(problems, whole_of(results), console, verbose=verbose)
             console.print()
         for note in notes:

@@ -1,5 +1,7 @@
 """Grading of answers that lie in files, each of any of the formats."""
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,10 @@ from numpy.typing import NDArray
 from attnspec.cases import Suite
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
-from attnspec.grading import Run, grade
+from attnspec.grading import Run, Values, grade
 from attnspec.offline.exporting import why_not_exported
 from attnspec.offline.manifest import Manifest, file_stem
-from attnspec.offline.tensor_files import READERS, TensorFileError
+from attnspec.offline.tensor_files import READERS, TensorFileError, read_json
 from attnspec.runner import Key, Resolved, Result, offered_part, planned_runs
 from attnspec.runner.systematic import with_pulls
 from attnspec.targets import Declaration, Declined, Malformed, Outputs
@@ -34,7 +36,9 @@ def read_answer_file(folder: Path, run: Run) -> Outputs | Declined | Malformed:
         return Malformed(f"there are two answers: {files[0].name} and {files[1].name}")
     (path,) = files
     try:
-        tensors = READERS[path.suffix[1:]](path.read_bytes())
+        content = path.read_bytes()
+        is_json = path.suffix == ".json"
+        tensors = read_json(content, run.dtype) if is_json and run.dtype != ANY else READERS[path.suffix[1:]](content)
     except OSError as error:
         return Malformed(f"{path.name} cannot be read: {error.strerror}")
     except TensorFileError as problem:
@@ -46,7 +50,17 @@ def read_answer_file(folder: Path, run: Run) -> Outputs | Declined | Malformed:
     for name in run.operation.required(run.case.inputs):
         if name not in tensors:
             return Malformed(f"{path.name} lacks {name!r}, which is expected")
+    whole = isinstance(run.expected, Values) and not run.expected.thinned
+    expected: Mapping[str, NDArray[Any]] = run.expected.outputs if isinstance(run.expected, Values) and whole else {}
     for name, array in tensors.items():
+        shape: tuple[int, ...] = expected[name].shape if name in expected else array.shape
+        if array.ndim == 1 and len(shape) > 1:
+            if array.size != math.prod(shape):
+                return Malformed(
+                    f"{path.name}: {name!r} has {array.size} numbers in a row; expected are {math.prod(shape)}, "
+                    f"row by row, or nested as the shape {list(shape)} says"
+                )
+            tensors[name] = array.reshape(shape)
         if array.dtype.kind not in "bifuV" or (array.dtype.kind == "V" and array.dtype.itemsize != 2):
             return Malformed(f"{path.name}: {name!r} holds {array.dtype}, which are no numbers")
     return Outputs({name: _with_bfloat16(array, run.dtype) for name, array in tensors.items()})

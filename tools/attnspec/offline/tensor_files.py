@@ -2,7 +2,8 @@
 
 npz is NumPy's: a zip archive, uncompressed, of one array a file. Dtypes that NumPy lacks are written as unsigned
 integers of the same bits: bfloat16 as uint16, float8 as uint8. safetensors is written by hand, because that takes fewer
-lines than to say that a package is missing. JSON is that of the process protocol: dtype, shape and a nested list.
+lines than to say that a package is missing. JSON is that of the process protocol: dtype, shape and a nested list. It is
+read in simpler forms, too: all numbers in a row, and a list alone, without dtype and shape.
 """
 
 import io
@@ -17,7 +18,15 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.process.tensors_on_the_wire import WireError, as_object, decode_tensor, encode_tensor
+from attnspec.process.tensors_on_the_wire import (
+    WireError,
+    as_list,
+    as_object,
+    decode_tensor,
+    encode_tensor,
+    is_whole,
+    quoted,
+)
 
 _OF_SAME_BITS = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
 
@@ -119,8 +128,8 @@ def tensors_to_json(tensors: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     return {name: encode_tensor(array, "list") for name, array in tensors.items()}
 
 
-def read_json(content: bytes) -> dict[str, NDArray[Any]]:
-    """Return the tensors of a file, by name."""
+def read_json(content: bytes, dtype: str = "float64") -> dict[str, NDArray[Any]]:
+    """Return the tensors of a file, by name; floats of a list alone are rounded to `dtype`."""
     try:
         document = as_object(json.loads(content.decode("utf-8")))
     except (ValueError, RecursionError) as problem:
@@ -128,9 +137,46 @@ def read_json(content: bytes) -> dict[str, NDArray[Any]]:
     if document is None:
         raise TensorFileError("it holds no JSON object of tensors by name")
     try:
-        return {name: decode_tensor(tensor, "list", name) for name, tensor in document.items()}
+        return {name: _json_tensor(tensor, dtype, name) for name, tensor in document.items()}
     except WireError as problem:
         raise TensorFileError(str(problem)) from None
+
+
+def _json_tensor(document: object, dtype: str, name: str) -> NDArray[Any]:
+    numbers = as_list(document)
+    if numbers is not None:
+        shape = _nesting(numbers)
+        first = next(iter(_flattened(numbers, len(shape))), None)
+        return decode_tensor(
+            {"dtype": "bool" if isinstance(first, bool) else dtype, "shape": shape, "data": numbers}, "list", name
+        )
+    tensor = as_object(document)
+    data, lengths = (None, None) if tensor is None else (as_list(tensor.get("data")), as_list(tensor.get("shape")))
+    if (
+        tensor is None
+        or data is None
+        or lengths is None
+        or len(lengths) < 2
+        or any(as_list(item) is not None for item in data)
+    ):
+        return decode_tensor(document, "list", name)
+    if not all(map(is_whole, lengths)) or math.prod(lengths) != len(data):
+        raise WireError(
+            f"{name}: data has {len(data)} numbers in a row, and not as many as the shape {quoted(lengths)}; "
+            "they may stand row by row, or nested as the shape says"
+        )
+    return decode_tensor({**tensor, "shape": [len(data)]}, "list", name).reshape(tuple(map(int, lengths)))
+
+
+def _nesting(numbers: object) -> list[int]:
+    """Return the shape that the first items of a nested list have; others may contradict it."""
+    items = as_list(numbers)
+    return [] if items is None else [len(items), *(_nesting(items[0]) if items else [])]
+
+
+def _flattened(numbers: object, depth: int) -> list[Any]:
+    items = as_list(numbers) or []
+    return items if depth <= 1 or not items else _flattened(items[0], depth - 1)
 
 
 READERS: Mapping[str, Callable[[bytes], dict[str, NDArray[Any]]]] = {

@@ -21,7 +21,10 @@ Kind = Literal["cause", "check", "ending", "unexplained"]
 """How a problem is reported: by its cause, by the check that failed, by the words in which all ended, or not at all."""
 
 _WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
-_NUMBERS = re.compile(r"\d+")
+_ANSWER_FILE = re.compile(r"\S+\.out\.(?=\w)")
+_NUMBERS = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\"-?inf\"|\"nan\"")
+_QUOTED_LIST = re.compile(r"\[[\[\]0, -.e]*(?:\]|\.\.\.)")
+"""A list of numbers, or the part of a long one that a message quotes; `_NUMBERS` went before."""
 _EVERYBODYS = "documents"
 """Profile whose cases everybody can look up."""
 
@@ -141,6 +144,11 @@ def _position(problem: Problem) -> tuple[bool, bool, int]:
     return problem.kind == "unexplained", not of_calls, -len(problem.results)
 
 
+def _kind_of_message(message: str) -> str:
+    """Return what messages have in common that differ in the data, the shape or the file that they quote."""
+    return _QUOTED_LIST.sub("[]", _NUMBERS.sub("0", _ANSWER_FILE.sub("the answer", message)))
+
+
 def _problem_key(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, object]:
     """Return the kind of a failure's problem, and the value that all failures of that problem share."""
     entry = alike[0] if alike else None
@@ -150,8 +158,7 @@ def _problem_key(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, obje
         if entry.sentence or entry.undeclared is not None:
             return "cause", id(entry)
     if result.status != "fail":
-        # Two messages that differ in a shape alone are one problem.
-        words = _NUMBERS.sub("0", result.verdict.message)
+        words = _kind_of_message(result.verdict.message)
         return "ending", (result.case.operation, result.status, words, result.verdict.under)
     if entry is not None and any(suspect.is_reported for suspect in entry.suspects):
         return "cause", id(entry)

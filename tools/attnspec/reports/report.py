@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.base.extensions import import_object
 from attnspec.contract import FAMILIES, OPERATIONS
 from attnspec.grading import STATUSES, WRONG
-from attnspec.targets.target import Target, invocation_fields
+from attnspec.targets.target import Target
 
 if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from attnspec.runner.systematic import SystematicError
     from attnspec.targets import Declaration
 
-FORMAT = 1
 _LARGEST_GOT = 64 * 1024
 
 Conformance = Literal["conforms", "conforms in part", "does not conform", "nothing graded"]
@@ -265,70 +265,14 @@ class Report:
         return "\n".join(filter(None, lines))
 
     def _repr_html_(self) -> str:
-        from attnspec.reports.notebook import notebook_html
-
-        return notebook_html(report_to_json(self))
-
-
-def report_to_json(report: Report) -> dict[str, Any]:
-    """Return the report as JSON types, following ``spec/schemas/report.schema.json``."""
-    declaration, invocation = report.declaration, report.invocation
-    summaries = {"profiles": report.by_profile, "families": report.by_family}
-    without = {"without": [*declaration.without]} if declaration.without else {}
-    requested_in: dict[str, Any] = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
-    if declaration.guessed is not None:
-        requested_in["guessed"] = declaration.guessed
-    if declaration.not_arranged:
-        requested_in["not_arranged"] = [*declaration.not_arranged]
-    gated = report.gated
-    known: Mapping[Key, str] = {} if gated is None else gated.known
-    optional: dict[str, Any] = {"not_run": report.not_run, "ended_early": report.ended_early, "probes": report.probes}
-    optional["gate"] = None if gated is None else _gate_to_json(gated)
-    return {
-        "format": FORMAT,
-        "suite": {"version": report.suite_version, "digest": report.suite_digest, "cases": report.cases},
-        "implementation": {
-            "name": declaration.name,
-            "version": declaration.version,
-            "adapter": declaration.adapter,
-            "conventions": dict(report.conventions),
-            **without,
-            **requested_in,
-        },
-        "invocation": {
-            **invocation_fields(invocation.target),
-            "golden": invocation.golden,
-            **({"export": True, "answers": invocation.answers} if invocation.export else {}),
-        },
-        "environment": dict(report.environment),
-        "results": [
-            result_to_json(result) | ({"known": known[key]} if (key := (result.case.id, result.dtype)) in known else {})
-            for result in report.results
-        ],
-        "diagnosis": [diagnosis_to_json(entry) for entry in report.diagnosis],
-        "summary": {
-            **summary_to_json(report.summary),
-            **{of: {name: summary_to_json(part) for name, part in parts.items()} for of, parts in summaries.items()},
-        },
-        "arguments": json_types(report.arguments),
-        "left_out": dict(report.left_out),
-        **{name: value for name, value in optional.items() if value is not None},
-        "could_be_declared": json_types(report.could_be_declared),
-        "systematic": systematic_to_json(report.systematic),
-        "count": len(report.results),
-    }
+        # By its name, for it knows reports.
+        return import_object("attnspec.reports.notebook:notebook_html")(self)
 
 
 def systematic_to_json(errors: Sequence[SystematicError]) -> list[dict[str, Any]]:
     """Return systematic errors, as the report's ``systematic`` has them."""
     names = ("operation", "dtype", "direction", "sentence", "deviation", "uncertainty", "cases", "limit", "is_wrong")
     return [{name: json_types(getattr(error, name)) for name in names} for error in errors]
-
-
-def _gate_to_json(gated: Gated) -> dict[str, Any]:
-    names = ("kind", "subject", "dtype", "sentence")
-    failing = [dict(zip(names, finding, strict=True)) for finding in gated.failing]
-    return {"open": gated.is_open, "headline": gated.headline, "failing": failing}
 
 
 def json_types(value: Any) -> Any:

@@ -240,6 +240,16 @@ def not_graded_in_short(reasons: Mapping[str, int], left_out: Iterable[str], roo
 # Failures.
 
 
+def went_wrong(wrong: int, tried: int) -> str:
+    """Return how many of the results that were tried went wrong, above the problems behind them."""
+    return f"{wrong} of {tried} went wrong:"
+
+
+def unexpected(wrong: int) -> str:
+    """Return how many failures of a gated run no baseline expects, above the problems behind them."""
+    return f"{counted(wrong, 'unexpected failure')}:"
+
+
 def what_is_right(declared: Mapping[str, Any], unit: str) -> str | None:
     """Return how much is right, where all else is about edges, from a report's ``could_be_declared``; else None.
 

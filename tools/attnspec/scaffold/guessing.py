@@ -1,25 +1,29 @@
 """Guesses of a function's adapter, one after another, each with its reason."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from attnspec.base.extensions import IS_LAYER, WRITTEN_LAYER, import_object
 from attnspec.base.plain_text import plain_text
+from attnspec.contract import CONVENTIONS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, conventions_settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.families.lookup import family_of
 from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_text, import_lines
 from attnspec.scaffold.functions import Found
-from attnspec.scaffold.naming import read_call
+from attnspec.scaffold.kernels import Kernels
+from attnspec.scaffold.naming import Passed, read_call
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
 from attnspec.tensors.libraries import libraries_of
 
 _ROUNDS = 3
 """Rounds: a declaration lets other failures show; a fourth after three was never seen to account for more."""
 
-_FIRST, _SECOND = "float32", "float64"
-"""The dtypes in which tensors and layout are looked for: most software computes in one of them."""
+_TRIED_IN = ("float32", "float64", "float16", "bfloat16")
+"""The dtypes in which tensors and layout are looked for, the likeliest first: some kernels have half precision only."""
 
 
 class Guessed(NamedTuple):
@@ -47,31 +51,159 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
         by_order = f" ({', '.join(call.by_order)} by their order alone)" if call.by_order else ""
         reasons["names"] = f"{pairs}{by_order}"
         said.append(f"names: {pairs}{by_order}")
-    said += [
-        f"{name} is left at its own default: the operation has no argument for it, or its default cannot be written"
-        for name in call.left
-    ]
+    if call.left:
+        said.append(f"left at their own defaults: {', '.join(call.left)}")
     said += [
         f"to fill in: the function demands {each.own}, which the operation does not have"
         for each in call.passed
-        if each.argument is None
+        if each.is_unknown
     ]
+    kernels = Kernels(call.operation.name)
     draft = Draft(found, call, {}, reasons)
     prober = Prober(call.operation, path)
-    tried = _tensors_and_layout(draft, prober)
+    drafts = [draft] if any(each.buffer for each in call.passed) else _with_first_output(draft, prober, kernels)
+    every = [_tensors_and_layout(each, prober, kernels) for each in drafts[:1]]
+    # Another part of what is returned, as large, may be the output.
+    for each in drafts[1:]:
+        if not every[-1].answered.is_alike:
+            every.append(_tensors_and_layout(each, prober, kernels))
+    tried = every[-1] if every[-1].answered.is_alike else every[0]
+    layout = tried.draft.declared.get("layout")
+    # An own default that is not the contract's is said, too: the adapter hands over something else.
+    given = [
+        each for each in call.passed if not each.is_unknown and each.expression != each.argument and not each.forms
+    ]
+    said += [
+        f"{each.own} is given {kernels.written_out(each.expression, layout if isinstance(layout, str) else None)}"
+        for each in given
+    ]
     if tried.answered.answers == 0:
         why = f"not guessed, for no probe came back: {tried.answered.trouble or 'no case is plain enough'}"
-        draft = replace(draft, reasons={**reasons, "layout": why})
-        return Guessed(adapter_text(draft, path), (*said, f"tensors, layout, dtypes, conventions: {why}"))
-    draft = _with_dtypes(tried, prober)
+        # A layout that has arguments of its own is needed for the call, whatever comes back.
+        own = [name for name in layouts_of(call.operation)[:1] if name != LAYOUTS[0]]
+        draft = replace(draft, declared={"layout": own[0]} if own else {}, reasons={**reasons, "layout": why})
+        return Guessed(adapter_text(draft, path), (*said, f"tensors, layout, dtypes, conventions: {why}", GUIDE))
     said_of_wrong: list[str] = []
+    draft = _with_other_outputs(tried, prober, kernels)
+    draft = _with_dtypes(tried._replace(draft=draft), prober)
     draft = _with_fixed_attributes(draft, prober, said_of_wrong)
+    draft = _with_forms(draft, prober, said)
     draft = _with_declarations(draft, prober, said_of_wrong)
-    for name in DECLARED:
+    for name in ("returns", *DECLARED):
         if name in draft.reasons:
             declared = draft.declared.get(name)
             said.append(f"{name}: {_in_words(declared)}{', because ' if declared else ''}{draft.reasons[name]}")
-    return Guessed(adapter_text(draft, path), (*said, *said_of_wrong))
+    is_kernel = bool(draft.returns) or "layout" in draft.declared or any(each.argument is None for each in given)
+    return Guessed(adapter_text(draft, path), (*said, *said_of_wrong, *([GUIDE] if is_kernel else [])))
+
+
+GUIDE = "guide: spec/guides/kernel-interfaces.md has an adapter for each kind of kernel"
+"""Where more is to be read."""
+
+
+def _with_first_output(draft: Draft, prober: Prober, kernels: Kernels) -> list[Draft]:
+    """Return drafts with the first output in a part of what comes back, whatever the layout, the likeliest first."""
+    operation = draft.call.operation
+    for candidate in _called_otherwise(draft, layouts_of(operation), kernels):
+        for dtype in _TRIED_IN:
+            returned = prober.returned(replace(candidate, declared={**candidate.declared, "dtypes": (dtype,)}), dtype)
+            if returned is not None:
+                parts = _parts(returned)
+                usual = family_of(operation.name).usual_names().get(operation.outputs[0], ())
+                named = [word for word in parts if isinstance(word, str) and word.lower() in usual]
+                most = max((int(getattr(part, "ndim", 0)) for part in parts.values()), default=0)
+                largest = [word for word, part in parts.items() if most and getattr(part, "ndim", 0) == most]
+                found = dict.fromkeys([*named, *largest])
+                return [replace(draft, returns={operation.outputs[0]: _part(where)}) for where in found] or [draft]
+    return [draft]
+
+
+def _parts(returned: object) -> dict[int | str, Any]:
+    """Return the parts of a tuple, a list or a mapping, by index or key; nothing for a single result."""
+    if isinstance(returned, Mapping):
+        return dict(cast("Mapping[int | str, Any]", returned))
+    if isinstance(returned, tuple | list):
+        return dict(enumerate(cast("Sequence[Any]", returned)))
+    return {}
+
+
+def _part(where: int | str) -> str:
+    return f"returned[{where!r}]".replace("'", '"')
+
+
+def _with_other_outputs(tried: _Tried, prober: Prober, kernels: Kernels) -> Draft:
+    """Name the outputs beside the first by what they hold, and the convention under which they hold it."""
+    draft, dtype = tried.draft, tried.dtype
+    operation = draft.call.operation
+    parts = _parts(prober.returned(replace(draft, returns={}), dtype))
+    first = draft.returns.get(operation.outputs[0])
+    if first is None or len(parts) < 2:
+        return draft
+    returns, unknown = dict(draft.returns), list[str]()
+    conventions: dict[str, str] = {}
+    for where in parts:
+        part = _part(where)
+        if part == first or not hasattr(parts[where], "ndim"):
+            continue
+        found = _output_of(replace(draft, returns=returns), part, prober, kernels, dtype)
+        if found is None:
+            unknown.append(part)
+            continue
+        name, expression, convention = found
+        returns[name] = expression
+        conventions |= convention
+    why = ", ".join(f"{expression} is {name}" for name, expression in returns.items())
+    left = f"; {', '.join(unknown)} is no output that is known" if unknown else ""
+    declared = {**draft.declared, **({"conventions": conventions} if conventions else {})}
+    return replace(
+        draft, declared=declared, returns=returns, reasons={**draft.reasons, "returns": f"{why}, by its numbers{left}"}
+    )
+
+
+def _output_of(
+    draft: Draft, part: str, prober: Prober, kernels: Kernels, dtype: str
+) -> tuple[str, str, dict[str, str]] | None:
+    """Return the output that a part holds, how, and the choice of a convention under which it does; None for none."""
+    operation = draft.call.operation
+    choices: list[dict[str, str]] = [{}]
+    choices += [
+        {name: choice}
+        for name in conventions_settling(Settles.RESULTS)
+        if name in operation.conventions
+        for choice in CHOICES[name][1:]
+    ]
+    for name in operation.outputs[1:]:
+        if name in draft.returns:
+            continue
+        for form in kernels.output_forms(name):
+            candidate = replace(draft, returns={**draft.returns, name: form.format(part)})
+            if not prober.answered(candidate, dtype, name).answers:
+                continue
+            for choice in choices:
+                with_choice = {**candidate.declared, **({"conventions": choice} if choice else {})}
+                if prober.answered(replace(candidate, declared=with_choice), dtype, name).is_alike:
+                    return name, form.format(part), choice
+    return None
+
+
+def _with_forms(draft: Draft, prober: Prober, said: list[str]) -> Draft:
+    """Choose how arguments are written that a function may want in another form than the contract's."""
+    (dtype, *_) = draft.declared["dtypes"]
+    for each in draft.call.passed:
+        if len(each.forms) < 2 or each.argument is None:
+            continue
+        candidates = [_with_expression(draft, each, form) for form in each.forms]
+        rights = [prober.right_where_stated(candidate, dtype, each.argument)[0] for candidate in candidates]
+        best = rights.index(max(rights))
+        if rights[best] > rights[-1]:
+            draft = candidates[best]
+            said.append(f"{each.argument}: {each.own} is given {each.forms[best]}, with which most cases are right")
+    return draft
+
+
+def _with_expression(draft: Draft, passed: Passed, expression: str) -> Draft:
+    changed = tuple(replace(each, expression=expression) if each is passed else each for each in draft.call.passed)
+    return replace(draft, call=replace(draft.call, passed=changed))
 
 
 def _in_words(declared: Declared | None) -> str:
@@ -88,53 +220,92 @@ def _try(draft: Draft, dtype: str, prober: Prober) -> _Tried:
     return _Tried(candidate, dtype, prober.answered(candidate, dtype))
 
 
-def _tensors_and_layout(draft: Draft, prober: Prober) -> _Tried:
-    """Return the first tensors and layout with which the probes come back as expected; else the nearest."""
-    best: _Tried | None = None
+def _candidates(draft: Draft, layouts: Sequence[str]) -> Iterator[Draft]:
+    """Yield a draft in each layout with the tensors of each library that it may take, the likeliest first."""
     libraries = libraries_of(draft.found.function, draft.found.module)
     libraries.setdefault("numpy", "it took NumPy's arrays")
     for library, why in libraries.items():
-        for layout in layouts_of(draft.call.operation):
+        for layout in layouts:
             declared = {"tensors": library} if library != "numpy" else {}
             reasons = {**draft.reasons} | ({"tensors": why} if declared else {})
-            own_layout = layout == layouts_of(draft.call.operation)[0]
-            with_layout = {**declared} if own_layout else {**declared, "layout": layout}
-            candidate = replace(draft, declared=with_layout, reasons=reasons)
-            tried = _try(candidate, _FIRST, prober)
-            if not tried.answered.answers:
-                tried = _try(candidate, _SECOND, prober)
-            answered = tried.answered
-            if answered.is_alike:
-                if not own_layout:
-                    reasons["layout"] = "the output is right there, and in no layout tried before"
-                return tried
-            if best is None or _rank(answered) < _rank(best.answered):
-                best = tried
+            with_layout = {**declared} if layout == LAYOUTS[0] else {**declared, "layout": layout}
+            yield replace(draft, declared=with_layout, reasons=reasons)
+
+
+def _tensors_and_layout(draft: Draft, prober: Prober, kernels: Kernels) -> _Tried:
+    """Return the first tensors and layout with which the probes come back as expected; else the nearest."""
+    layouts = layouts_of(draft.call.operation)
+    best: _Tried | None = None
+    for candidate in _called_otherwise(draft, layouts, kernels):
+        in_each = (_try(candidate, dtype, prober) for dtype in _TRIED_IN)
+        tried = next((each for each in in_each if each.answered.answers), None) or _try(candidate, _TRIED_IN[0], prober)
+        answered = tried.answered
+        if answered.is_alike:
+            if "layout" in candidate.declared:
+                why = "the output is right there, and in no layout tried before"
+                tried = tried._replace(draft=replace(tried.draft, reasons={**candidate.reasons, "layout": why}))
+            return tried
+        if best is None or _rank(answered) < _rank(best.answered):
+            best = tried
     assert best is not None
     if best.answered.answers:
-        layout = best.draft.declared.get("layout", layouts_of(draft.call.operation)[0])
+        layout = best.draft.declared.get("layout", LAYOUTS[0])
         why = f"what comes back is wrong in every layout, and nearest to what is expected in {layout}"
         return best._replace(draft=replace(best.draft, reasons={**best.draft.reasons, "layout": why}))
     return best
 
 
-def _rank(answered: Answered) -> tuple[int, float]:
-    return -answered.answers, answered.distance
+def _called_otherwise(draft: Draft, layouts: Sequence[str], kernels: Kernels) -> Iterator[Draft]:
+    """Yield a draft in each layout; then with settings of layouts, other forms of queries, and excluded NaN let in."""
+    for candidate in _candidates(draft, layouts):
+        yield candidate
+    lets_in = {
+        name: choice
+        for name, convention in CONVENTIONS.items()
+        for choice, comes in convention.comes_as.items()
+        if comes == "nan_or_infinity" and name in draft.call.operation.conventions
+    }
+    for base in layouts:
+        # The contract's own layouts have none of this.
+        if base not in IN_LAYOUT:
+            continue
+        settings = LAYOUT_SETTINGS.get(base, {})
+        words = [""] + [
+            f"{name}=16" if takes_number else name for name, takes_number in settings.items() if name != "strict_table"
+        ]
+        for word in words:
+            layout = f"{base}:{word}" if word else base
+            for handed in (None, *kernels.queries(base).values()):
+                for conventions in ({}, lets_in):
+                    for candidate in _candidates(replace(draft, handed=handed), [layout]):
+                        declared = {**candidate.declared, **({"conventions": conventions} if conventions else {})}
+                        yield replace(candidate, declared=declared)
+
+
+def _rank(answered: Answered) -> tuple[bool, int, float]:
+    return not answered.is_plain, -answered.answers, answered.distance
 
 
 def _with_dtypes(tried: _Tried, prober: Prober) -> Draft:
-    """Declare the dtypes in which probes come back."""
+    """Declare the dtypes in which probes come back as precise as they are given."""
     declared = tried.draft.declared
     answered = {
         dtype: prober.answered(replace(tried.draft, declared={**declared, "dtypes": (dtype,)}), dtype)
         for dtype in FLOAT_DTYPES
     }
-    offered = tuple(dtype for dtype in FLOAT_DTYPES if answered[dtype].answers)
+    came = [dtype for dtype in FLOAT_DTYPES if answered[dtype].answers]
+    rough = {dtype: answered[dtype].bits for dtype in came if answered[dtype].is_rougher_than(dtype)}
+    # One in which all is wrong otherwise is called all the same, and so is the last one.
+    offered = tuple(dtype for dtype in came if dtype not in rough) or (came[-1],)
     others: dict[str, list[str]] = {}
     for dtype in FLOAT_DTYPES:
-        if dtype not in offered:
+        if dtype not in came:
             trouble = (answered[dtype].trouble or "no probe came back").replace(dtype, "that")
             others.setdefault(trouble, []).append(dtype)
+        elif dtype not in offered:
+            others.setdefault(
+                f"its numbers have {rough[dtype]} bits there, so it computes in a narrower one", []
+            ).append(dtype)
     troubles = [f"not {', '.join(dtypes)}: {trouble}" for trouble, dtypes in others.items()]
     why = "; ".join(["probes came back in the dtype in which they were given", *troubles])
     return replace(
@@ -149,11 +320,14 @@ def _with_fixed_attributes(draft: Draft, prober: Prober, said: list[str]) -> Dra
     (dtype, *_) = draft.declared["dtypes"]
     taken = {each.argument for each in draft.call.passed}
     chosen: dict[str, str] = {}
+    known = cast("dict[str, str]", draft.declared.get("conventions", {}))
     for name in conventions_settling(Settles.ATTRIBUTE):
         if name in taken or name not in draft.call.operation.attributes:
             continue
         _, *choices = CHOICES[name]
-        with_choice = [replace(draft, declared={**draft.declared, "conventions": {name: choice}}) for choice in choices]
+        with_choice = [
+            replace(draft, declared={**draft.declared, "conventions": {**known, name: choice}}) for choice in choices
+        ]
         found = [prober.right_where_stated(candidate, dtype, name) for candidate in with_choice]
         (right, of), choice = max(zip(found, choices, strict=True))
         if 2 * right > of and [each for each, _ in found].count(right) == 1:
@@ -164,7 +338,7 @@ def _with_fixed_attributes(draft: Draft, prober: Prober, said: list[str]) -> Dra
                 f"to declare: {name}, under no choice of which most cases that state it are right; "
                 f"as long as it is not, it is graded as {draft.call.operation.defaults[name]}"
             )
-    return replace(draft, declared={**draft.declared, "conventions": chosen}) if chosen else draft
+    return replace(draft, declared={**draft.declared, "conventions": {**known, **chosen}}) if chosen else draft
 
 
 def _with_declarations(draft: Draft, prober: Prober, said: list[str]) -> Draft:
@@ -199,4 +373,10 @@ def _with_declarations(draft: Draft, prober: Prober, said: list[str]) -> Draft:
         draft = replace(draft, reasons={**draft.reasons, **reasons})
     if tried.wrong:
         said.append(f"{tried.wrong} of {tried.of} cases in {dtype} went wrong, and no declaration accounts for them")
+        if tried.raised is not None:
+            message, times = tried.raised
+            said.append(
+                f"to change, if that is not offered: {times} of them {message}; let the adapter raise "
+                "NotImplementedError for these"
+            )
     return draft

@@ -1,9 +1,12 @@
 """Trial of an adapter that is not written yet: which tensors, layout and dtypes, and what could be declared."""
 
+import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -32,8 +35,15 @@ from attnspec.validation import run_offered
 _ALIKE = 0.02
 """Distance allowed from the expected output, as a share of its spread: half precision is alike, other axes not."""
 
+_ALL_BITS = 64
+_BITS = {"float64": 40, "float32": 14, "float16": 0, "bfloat16": 0}
+"""Bits below which numbers are of a narrower dtype: float32 has 24, float16 11; sums lose some of float64's 53."""
+
 _PROBES = 4
 """Cases of one kind that a guess is made from; each is called once for every layout."""
+
+_OTHERS = 60
+"""Further cases that are tried where none of these is answered."""
 
 _SECONDS_FOR_MORE = 2.0
 """Where the cases for a quick look take longer, as they do where each shape is compiled, the others are not run."""
@@ -45,25 +55,42 @@ _LARGEST = 100.0
 
 
 class Answered(NamedTuple):
-    """Answers to probes: those of right shape and dtype, their mean distance from the expected, the first other one."""
+    """Answers to probes: those of right shape and dtype, their mean distance from the expected, the first other one.
+
+    `is_plain` where cases with required arguments alone were answered, and not only others.
+    """
 
     answers: int
     distance: float
     trouble: str | None
+    is_plain: bool = True
 
     @property
     def is_alike(self) -> bool:
         """Whether the outputs are the expected ones, but for roundings."""
         return self.answers > 0 and self.distance <= _ALIKE
 
+    @property
+    def bits(self) -> int:
+        """Bits of the numbers that are right."""
+        return round(-math.log2(self.distance)) if self.distance > 0 else _ALL_BITS
+
+    def is_rougher_than(self, dtype: str) -> bool:
+        """Whether all is alike, and clearly rougher than a dtype is."""
+        return self.is_alike and self.bits < _BITS[dtype]
+
 
 class Tried(NamedTuple):
-    """Outcome of an adapter: declarations that could account for its failures, `wrong` results `of` so many graded."""
+    """Outcome of an adapter: declarations that could account for its failures, `wrong` results `of` so many graded.
+
+    `raised` is what most of these raised, with their number; None where they raised nothing.
+    """
 
     declarations: Declarations | None
     wrong: int
     of: int
     arguments: frozenset[str]
+    raised: tuple[str, int] | None
 
 
 class Prober:
@@ -76,22 +103,51 @@ class Prober:
             replace(suite, cases={case.id: case for case in suite.cases.values() if case.operation == operation.name})
             for suite in (whole, smoke)
         )
-        self._cases = _plain_cases(operation, [*self._suite.cases.values()])
+        self._cases, self._others = _plain_cases(operation, [*self._suite.cases.values()])
 
-    def answered(self, draft: Draft, dtype: str) -> Answered:
-        """Return how the adapter answers the probes in a dtype."""
+    def answered(self, draft: Draft, dtype: str, output: str | None = None) -> Answered:
+        """Return how the adapter answers the probes in a dtype, by an output: the first one where none is named."""
         try:
             implementation = self._opened(draft)
         except AttnspecError as error:
             return Answered(0, np.inf, str(error))
         with closing(implementation):
-            found = [_distance(implementation, case, dtype) for case in self._cases if dtype in case.dtypes]
+            found: list[float | str] = []
+            if output is None:
+                found += [_distance(implementation, case, dtype, None) for case in self._cases if dtype in case.dtypes]
+            is_plain = any(isinstance(each, float) for each in found)
+            if not is_plain:
+                # A kernel may take some widths or numbers of tokens alone; outputs are expected of some cases alone.
+                for case in self._holding(output):
+                    if dtype in case.dtypes and sum(isinstance(each, float) for each in found) < _PROBES:
+                        found.append(_distance(implementation, case, dtype, output))
         distances = [each for each in found if isinstance(each, float)]
         troubles = [each for each in found if isinstance(each, str)]
         mean = float(np.mean(distances)) if distances else np.inf
         # Of other answers, a wrong dtype says more about the dtype than shapes that are not offered.
         reported = min(troubles, key=lambda trouble: not trouble.startswith(_GAVE), default=None)
-        return Answered(len(distances), mean, reported)
+        return Answered(len(distances), mean, reported, is_plain)
+
+    def _holding(self, output: str | None) -> list[Case]:
+        """Return other cases, or those whose expected values have an output."""
+        if output is None:
+            return self._others[:_OTHERS]
+        return [case for case in self._others if any(output in values for values in (case.expected or {}).values())]
+
+    def returned(self, draft: Draft, dtype: str) -> Any:
+        """Return what the function itself returned for the first probe that it answered; None where it answered none.
+
+        What the adapter makes of it may not be an output yet.
+        """
+        kept: list[Any] = []
+        try:
+            with closing(self._opened(draft, kept)) as implementation:
+                for case in (*self._cases, *self._others[:_OTHERS]):
+                    if dtype in case.dtypes and not kept:
+                        _distance(implementation, case, dtype, None)
+        except AttnspecError:
+            return None
+        return kept[0] if kept else None
 
     def tried(self, draft: Draft, dtype: str) -> Tried:
         """Run the cases in a dtype; those of the profile for a quick look alone where these take long."""
@@ -105,7 +161,9 @@ class Prober:
         graded = [result for result in results if result.is_wrong or result.establishes]
         stated = frozenset(name for result in graded for name in (*result.case.inputs, *result.case.attributes))
         wrong = sum(result.is_wrong for result in graded)
-        return Tried(could_be_declared(results) if wrong else None, wrong, len(graded), stated)
+        raised = Counter(result.verdict.message for result in graded if result.status == "error").most_common(1)
+        declarations = could_be_declared(results) if wrong else None
+        return Tried(declarations, wrong, len(graded), stated, raised[0] if raised else None)
 
     def right_where_stated(self, draft: Draft, dtype: str, argument: str) -> tuple[int, int]:
         """Run the cases that state an argument; return how many were right, and how many were graded."""
@@ -118,14 +176,30 @@ class Prober:
     def _run(self, suite: Suite, implementation: Implementation, dtype: str) -> tuple[Result, ...]:
         return run_offered(suite, implementation, dtypes=(dtype,), conventions={}, fail_fast=False)
 
-    def _opened(self, draft: Draft) -> Implementation:
+    def _opened(self, draft: Draft, kept: list[Any] | None = None) -> Implementation:
+        """Open an adapter; what its function returns is added to `kept`, if that is a list."""
         module = ModuleType(self._path.stem)
         module.__file__ = str(self._path.resolve())
         try:
             exec(compile(adapter_text(draft, self._path), self._path.name, "exec"), vars(module))
         except (Exception, SystemExit) as error:
             raise AttnspecError(f"{type(error).__name__}: {error}") from None
+        name = draft.call.operation.name
+        if kept is not None:
+            setattr(module, name, _keeping(getattr(module, name), kept))
         return open_target(Target(module))
+
+
+def _keeping(function: Callable[..., Any], kept: list[Any]) -> Callable[..., Any]:
+    """Return a function that keeps what it returns."""
+
+    @wraps(function)
+    def keeping(*arguments: Any, **named: Any) -> Any:
+        returned = function(*arguments, **named)
+        kept.append(returned)
+        return returned
+
+    return keeping
 
 
 def layouts_of(operation: Operation) -> tuple[str, ...]:
@@ -140,9 +214,19 @@ def layouts_of(operation: Operation) -> tuple[str, ...]:
     )
 
 
-def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
-    """Return cases with required arguments alone: those whose extents differ most, and some whose are all alike."""
-    plain = [case for case in cases if _is_plain(operation, case)]
+def _plain_cases(operation: Operation, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+    """Return cases with required arguments alone: those whose extents differ most, and some whose are all alike.
+
+    Beside them come others, those with fewest arguments first, and of these the widest.
+    """
+    usable = [case for case in cases if _is_usable(case)]
+    required = {*OPERATIONS[operation.name].required_arguments}
+    plain = [
+        case
+        for case in usable
+        if {*case.inputs, *case.attributes} == required
+        and all(min(array.shape, default=2) > 1 for array in case.inputs.values())
+    ]
     # Where a convention reaches every case, its normative choice is as plain as can be.
     plain = [case for case in plain if not case.conventions] or plain
     distinct = sorted(
@@ -153,32 +237,39 @@ def _plain_cases(operation: Operation, cases: Sequence[Case]) -> list[Case]:
         ),
     )
     alike = [case for case in distinct if len({array.shape for array in case.inputs.values()}) == 1]
-    return [*{case.id: case for case in [*distinct[:_PROBES], *alike[:_PROBES]]}.values()]
+    chosen = {case.id: case for case in [*distinct[:_PROBES], *alike[:_PROBES]]}
+    others = [case for case in usable if case.id not in chosen]
+    others.sort(key=lambda case: (len(case.inputs) + len(case.attributes), -_width(case)))
+    return [*chosen.values()], others
 
 
-def _is_plain(operation: Operation, case: Case) -> bool:
-    given = {*case.inputs, *case.attributes}
+def _width(case: Case) -> int:
+    return max((array.shape[-1] for array in case.inputs.values() if array.ndim), default=0)
+
+
+def _is_usable(case: Case) -> bool:
     return (
-        given == set(OPERATIONS[operation.name].required_arguments)
-        and not (case.rejects or case.properties or case.sample or case.memory_order)
-        and all(min(array.shape, default=2) > 1 for array in case.inputs.values())
+        not (case.rejects or case.properties or case.sample or case.memory_order)
+        and all(min(array.shape, default=1) > 0 for array in case.inputs.values())
         and all(np.all(np.abs(array) < _LARGEST) for array in case.inputs.values() if array.dtype.kind == "f")
     )
 
 
-def _distance(implementation: Implementation, case: Case, dtype: str) -> float | str:
-    """Return how far the first output lies from the expected one, or in words what came instead of an output."""
+def _distance(implementation: Implementation, case: Case, dtype: str, output: str | None) -> float | str:
+    """Return how far an output, or the first one, lies from the expected one, or in words what came instead."""
     declaration = implementation.declaration
     (run,) = planned_runs(case, (dtype,), declaration, Resolved(declaration.conventions))
     answer = implementation.run(request_of(run))
     if not isinstance(answer, Outputs):
         return str(getattr(answer, "message", None) or getattr(answer, "reason", answer))
     assert isinstance(run.expected, Values)
-    name = run.operation.outputs[0]
+    name = run.operation.outputs[0] if output is None else output
+    if name not in answer.values or name not in run.expected.outputs:
+        return f"{_GAVE} no {name}"
     expected, got = run.expected.outputs[name], answer.values[name]
     if got.shape != expected.shape:
         return f"{_GAVE} an output of shape {got.shape} where {expected.shape} is expected"
-    if got.dtype.name != dtype:
+    if got.dtype.name != dtype and output is None:
         return f"{_GAVE} {got.dtype.name} where {dtype} was given"
     with np.errstate(all="ignore"):
         spread = float(np.std(expected)) or 1.0

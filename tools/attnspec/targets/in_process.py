@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from inspect import isfunction
+from inspect import isfunction, isroutine
 from types import ModuleType
 from typing import Any, cast
 
@@ -23,6 +23,9 @@ from attnspec.targets.handed_out import HandedOut, fingerprint
 from attnspec.tensors import TENSORS, Tensors
 
 _NAMES_SHOWN = 5
+
+_COMPUTING = ("forward", "call")
+"""Methods by which an object computes, before its ``__call__``, which may take anything."""
 
 
 class InProcessImplementation:
@@ -182,6 +185,13 @@ def keep_recursion_limit(limit: int) -> None:
     """Raise the limit of recursion to what it was where foreign code lowered it: the harness needs it."""
     if sys.getrecursionlimit() < limit:
         sys.setrecursionlimit(limit)
+
+
+def computing(found: object) -> object:
+    """Return what computes: the method ``forward`` or ``call`` of an object that has one, else what was found."""
+    if isinstance(found, ModuleType | type) or isroutine(found):
+        return found
+    return next((method for name in _COMPUTING if callable(method := getattr(found, name, None))), found)
 
 
 def own_callables(holder: ModuleType) -> list[str]:

@@ -33,7 +33,9 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
     or setting. An operation whose family has no such layout is passed on as it is.
     """
     name, settings = read_layout(layout)
-    if not any(name in family_called(family).layouts() for family in FAMILIES):
+    if _NARROW_INDICES in settings:
+        implementation = _WithNarrowIndices(implementation)
+    if _NARROW_INDICES not in settings and not any(name in family_called(family).layouts() for family in FAMILIES):
         return implementation
 
     def arrange(
@@ -73,6 +75,21 @@ def features_first(target: object) -> Implementation:
     is_implementation = isinstance(getattr(target, "declaration", None), Declaration)
     implementation = cast("Implementation", target) if is_implementation else load(target)
     return laid_out(implementation, "features_first")
+
+
+_NARROW_INDICES = "int32"
+"""Setting of a layout under which lengths, starts and tables of pages come in int32, as most kernels want them."""
+
+
+class _WithNarrowIndices(Wrapped):
+    """An implementation that is given whole numbers in int32."""
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request."""
+        inputs = {
+            name: array.astype(np.int32) if array.dtype == np.int64 else array for name, array in request.inputs.items()
+        }
+        return self._implementation.run(request._replace(inputs=inputs))
 
 
 _AXIS = {"b": "batch entry", "h": "head"}

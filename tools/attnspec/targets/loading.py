@@ -16,7 +16,7 @@ from attnspec.base.extensions import BUILT_IN, IS_LAYER, LAYERS, import_object
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
 from attnspec.targets.calling import error_position
-from attnspec.targets.in_process import InProcessImplementation, keep_recursion_limit, read_attribute
+from attnspec.targets.in_process import InProcessImplementation, computing, keep_recursion_limit, read_attribute
 from attnspec.targets.target import LoadOptions, Target, spelled_out, target_of
 from attnspec.tensors import tensors_called
 
@@ -84,7 +84,7 @@ def loaded(target: Target) -> Implementation:
         if _may_be_a_layer(found, python) and import_object(IS_LAYER)(found, target.operation):
             layer = import_object(LAYERS)(found, target.renames)
             return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
-        holds_operations = any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
+        holds_operations = _holds_operations(found, adapter)
         single: Single | None = None
         if target.operation is None and not holds_operations and not (module and adapter in BUILT_IN):
             from attnspec.targets.single_function import single_function
@@ -98,6 +98,12 @@ def loaded(target: Target) -> Implementation:
             requested = {"device": target.device, "layout": target.layout}
             reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
             holder = _holder(found, adapter, reported, holds_operations=holds_operations)
+            if isinstance(found, type) and not _holds_operations(holder, adapter):
+                from attnspec.targets.single_function import single_function
+
+                single = single_function(holder, found.__name__, module, target.renames)
+                if single is not None:
+                    holder = _holder_of_function(holder, adapter, single.operation, module)
         if isinstance(holder, Implementation):
             return _loaded_as_it_is(holder, target, adapter)
         declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
@@ -116,9 +122,14 @@ def loaded(target: Target) -> Implementation:
         keep_recursion_limit(limit)
 
 
+def _holds_operations(found: object, adapter: str) -> bool:
+    return any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
+
+
 def _may_be_a_layer(found: object, python: object) -> bool:
     is_ours = isinstance(python, str) and python in BUILT_IN
-    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(found))
+    # A compiled function is an object that wraps one.
+    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(getattr(found, "__wrapped__", found)))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:
@@ -178,11 +189,12 @@ def _holder_of_function(found: object, adapter: str, operation: str, module: Mod
     if isinstance(found, type):
         # An instance of it is meant, which is called like a function.
         found = _made(found, adapter, {})
+    name, found = getattr(found, "__name__", adapter), computing(found)
     if not callable(found):
         named = "" if module is None and adapter == type(found).__name__ else f"; name it: {adapter}:FUNCTION"
         raise TargetError(f"--as {operation} needs a function, but {adapter} is a {type(found).__name__}{named}")
     declared = {name: read_attribute(module, name, adapter) for name in _DECLARED} if module is not None else {}
-    return SimpleNamespace(**{operation: found, "name": getattr(found, "__name__", adapter), **declared})
+    return SimpleNamespace(**{operation: found, "name": name, **declared})
 
 
 def locate(target: str) -> tuple[object, ModuleType | None]:

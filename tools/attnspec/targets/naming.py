@@ -113,4 +113,4 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace("_", "")
+    return name.lower().replace("_", "").removesuffix("ptr")

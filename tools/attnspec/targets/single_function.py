@@ -6,7 +6,7 @@ from types import FunctionType, ModuleType
 from typing import NamedTuple
 
 from attnspec.base.errors import UsageError
-from attnspec.targets.in_process import own_callables
+from attnspec.targets.in_process import computing, own_callables
 from attnspec.targets.naming import demanded_names, guess_operation
 from attnspec.tensors.libraries import likely_tensors
 
@@ -41,16 +41,18 @@ def single_function(
     if isinstance(found, ModuleType):
         functions = [getattr(found, name) for name in own_callables(found)]
         return _of_module(found, [each for each in functions if isinstance(each, FunctionType)], renames)
-    if isinstance(found, type) or not callable(found):
+    function = computing(found)
+    if isinstance(function, type) or not callable(function):
         return None
     try:
-        parameters = inspect.signature(found).parameters
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
     if all(name in _OF_FACTORIES for name in demanded_names(parameters)):
         # A factory: it is called without arguments.
         return None
-    return _guessed(found, getattr(found, "__name__", adapter), module, renames).named("it")
+    name = adapter if function is not found else getattr(found, "__name__", adapter)
+    return _guessed(function, name, module, renames).named("it")._replace(function=found)
 
 
 class _Guess(NamedTuple):

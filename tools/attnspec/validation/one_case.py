@@ -21,6 +21,7 @@ from attnspec.contract.dtypes import ANY, REFERENCE_DTYPE
 from attnspec.grading import RIGHT, MustRefuse, NotGraded, Run, grade
 from attnspec.grading.one_rule import bounded_outputs
 from attnspec.reports.shown_elements import elements_text
+from attnspec.reports.wording import as_sentence
 from attnspec.runner import Resolved, planned_runs, request_of
 from attnspec.targets import Declaration, Outputs
 from attnspec.targets.calling import read_returned
@@ -107,8 +108,12 @@ class OneCase:
 
     @property
     def inputs(self) -> dict[str, NDArray[Any]]:
-        """The tensors to call the implementation with: fresh arrays each time, in the memory layouts of the case."""
-        return dict(request_of(self._run).inputs)
+        """The tensors to call the implementation with, in the order of the operation's page.
+
+        They are fresh arrays each time, in the memory layouts of the case.
+        """
+        given = request_of(self._run).inputs
+        return {name: given[name] for name in self._run.operation.arguments if name in given}
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -159,6 +164,18 @@ class OneCase:
             return
         numbers = elements_text(run, answer.values) if isinstance(answer, Outputs) else ""
         raise AssertionError("\n".join(filter(None, (f"{self.id} ({self.dtype}): {verdict.message}", numbers))))
+
+    def _repr_html_(self) -> str:
+        from attnspec.reports.notebook import case_html
+
+        if self.refusal is not None:
+            said = as_sentence(f"It must be refused, by any exception: {self.refusal}")
+        elif self.expected:
+            said = f"case.check(f(**case.arguments)) raises nothing where {', '.join(self.required)} of f is right."
+        else:
+            said = "It has no one answer; case.check(f(**case.arguments)) says whether one is right."
+        heading = f"{self.id} of {self.operation} in {self.dtype}: {self.title}"
+        return case_html(heading, self.arguments, self.expected, said)
 
     def __repr__(self) -> str:
         return f"<case {self.id} of {self.operation} in {self.dtype}: {self.title}>"

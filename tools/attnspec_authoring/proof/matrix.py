@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +11,7 @@ from attnspec_mistakes.kill_matrix import FORMAT, KEPT_IN, case_bits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 Kind = Literal["mistake", "control"]
@@ -63,8 +65,11 @@ class Matrix:
         return tuple(trial for trial in self.trials if trial.kind == "control")
 
 
-def noticed_document(matrix: Matrix) -> dict[str, Any]:
-    """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes."""
+def noticed_document(matrix: Matrix, beside: Path | None = None) -> dict[str, Any]:
+    """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes.
+
+    Operations of which the matrix ran no mistake are those of the file `beside`.
+    """
     cases: dict[str, list[str]] = {}
     for case, operation in sorted(matrix.cases.items()):
         cases.setdefault(operation, []).append(case)
@@ -73,10 +78,6 @@ def noticed_document(matrix: Matrix) -> dict[str, Any]:
         noticed.setdefault(trial.operation, {})[trial.id] = {
             dtype: case_bits(trial.noticed_by(dtype), cases[trial.operation]) for dtype in KEPT_IN
         }
-    return {
-        "format": FORMAT,
-        "operations": {
-            operation: {"cases": cases[operation], "noticed": mistakes}
-            for operation, mistakes in sorted(noticed.items())
-        },
-    }
+    found = {operation: {"cases": cases[operation], "noticed": mistakes} for operation, mistakes in noticed.items()}
+    kept: dict[str, Any] = {} if beside is None else json.loads(beside.read_bytes())["operations"]
+    return {"format": FORMAT, "operations": dict(sorted({**kept, **found}.items()))}

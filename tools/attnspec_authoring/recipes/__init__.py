@@ -1,6 +1,9 @@
 """Recipes: the authored part of every golden case, a package a family, in it a package or module a profile."""
 
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
 
 from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, AuthoredCase, Printed, Rejects, Source
 
@@ -16,20 +19,22 @@ __all__ = [
 ]
 
 
+def _families() -> list[ModuleType]:
+    """Import the families, each a folder in here."""
+    return [import_module(f"{__name__}.{room.name}") for room in iter_modules(__path__) if room.ispkg]
+
+
 @cache
 def authored_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case whose inputs stand in its file, sorted by id; they are made once a process."""
-    from attnspec_authoring.recipes import attention, rotary
     from attnspec_authoring.recipes.completing import with_shared_clauses
 
-    families = (attention, rotary)
-    cases = (case for family in families for case in family.authored_cases())
+    cases: list[AuthoredCase] = [case for family in _families() for case in family.authored_cases()]
     return with_shared_clauses(sorted(cases, key=lambda case: case.id))
 
 
 @cache
 def sampled_cases() -> tuple[AuthoredCase, ...]:
     """Return every authored case with generated inputs, of which a sample is certified, sorted by id."""
-    from attnspec_authoring.recipes import attention
-
-    return attention.sampled_cases()
+    sampled = (getattr(family, "sampled_cases", tuple[AuthoredCase, ...]) for family in _families())
+    return tuple(case for cases in sampled for case in cases())

@@ -6,9 +6,9 @@ from itertools import islice, zip_longest
 
 from attnspec.cases import Case, suite_of_random
 from attnspec.guard.task import Task
-from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report import Report
+from attnspec.reports.screen import cause_lines
 from attnspec.runner import Result
 from attnspec.validation import make_report, measure_failures
 from attnspec_draws import draw, recipe_from_text

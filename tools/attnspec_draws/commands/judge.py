@@ -1,6 +1,5 @@
 """``attnspec judge TARGET... --shapes FILE``: a verdict by draws that nobody has seen."""
 
-import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -107,23 +106,10 @@ def _print_one(report: JudgeReport) -> None:
         console.print(Padding(Text(sentence), (0, 0, 0, 2), expand=False))
 
     console.print(f"{report.candidate}: {report.verdict}", style="bold")
-    say(report.reason)
-    for sentence in report.diagnosis:
-        if sentence not in report.reason:
-            say(sentence)
-    for certificate in report.certificates:
-        say(certificate.sentence())
-    if report.sampled is not None:
-        say(report.sampled.sentence())
-    for found in report.own_checks:
-        say(found.sentence())
-    if math.isfinite(report.at.worst) and report.at.draws:
-        say(f"Worst error / tolerance at the shapes: {report.at.worst:.3g}.")
-    if report.conventions:
-        followed = ", ".join(f"{name}={choice}" for name, choice in report.conventions.items())
-        say(f"Graded by the conventions {followed}.")
+    *sentences, seed = report.sentences()
+    for sentence in sentences:
+        say(sentence)
     recipe = report.at.first_wrong or report.beside.first_wrong
     if recipe is not None:
         click.echo(f"  To see it: attnspec show --python {shlex.quote(recipe)}")
-    again = " It was known before: a replay, which judges nothing." if report.is_replay else ""
-    say(f"Seed {report.seed}.{again}")
+    say(seed)

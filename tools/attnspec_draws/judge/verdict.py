@@ -1,13 +1,14 @@
 """The verdict on a candidate: one word, the reason for it, and all that it rests on."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from attnspec.base.plain_text import plain_text
-from attnspec.reports.formats.screen import cause_lines
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report import Report, systematic_to_json
+from attnspec.reports.screen import cause_lines
 from attnspec.reports.wording import as_sentence
 from attnspec.runner.systematic import SystematicError
 from attnspec_draws.judge.candidate import Conditions
@@ -75,6 +76,33 @@ class JudgeReport:
     def __repr__(self) -> str:
         """Return the verdict and why, on a line."""
         return f"JudgeReport({self.candidate}: {self.verdict}. {self.reason})"
+
+    def _repr_html_(self) -> str:
+        from attnspec.reports.notebook import judged_html
+
+        to_see = self.at.first_wrong or self.beside.first_wrong
+        return judged_html(
+            f"{self.candidate}: {self.verdict}",
+            is_right=None if self.verdict == "not judged" else self.is_right,
+            sentences=(*self.sentences(), *([] if to_see is None else [f'To see it: attnspec.case("{to_see}")'])),
+            tallies={"at your shapes": asdict(self.at), "beside them": asdict(self.beside)},
+        )
+
+    def sentences(self) -> list[str]:
+        """Return the reason and all that the verdict rests on, as people read it; the seed comes last."""
+        followed = ", ".join(f"{name}={choice}" for name, choice in self.conventions.items())
+        again = " It was known before: a replay, which judges nothing." if self.is_replay else ""
+        is_measured = math.isfinite(self.at.worst) and self.at.draws
+        return [
+            self.reason,
+            *(sentence for sentence in self.diagnosis if sentence not in self.reason),
+            *(certificate.sentence() for certificate in self.certificates),
+            *([] if self.sampled is None else [self.sampled.sentence()]),
+            *(found.sentence() for found in self.own_checks),
+            *([f"Worst error / tolerance at the shapes: {self.at.worst:.3g}."] if is_measured else []),
+            *([f"Graded by the conventions {followed}."] if followed else []),
+            f"Seed {self.seed}.{again}",
+        ]
 
     @property
     def is_right(self) -> bool:

@@ -10,8 +10,8 @@ from attnspec.contract import OPERATIONS
 from attnspec_modules.attention.finding import find_reading
 from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_adapter_text import adapter_of
 from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading
-from attnspec_modules.attention.writing import adapter_of
 from attnspec_modules.libraries import library_called, library_of
 
 __all__ = ["Forward", "MaskForm", "Placement", "found_layer", "read_layer", "written_layer"]

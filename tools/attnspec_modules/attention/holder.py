@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
-from attnspec_modules.attention.findings import findings
+from attnspec_modules.attention.found_in_words import findings
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading
 

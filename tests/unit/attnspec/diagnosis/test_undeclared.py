@@ -141,3 +141,27 @@ def test_nothing_failed_and_nothing_is_offered():
     report = attnspec.validate("reference", profile="core", probes=False)
     assert report.could_be_declared is None
     assert could_be_declared(report.results) is None
+
+
+def in_one_piece(query, key, value, mask=None):
+    """Attention that refuses what does not lie in one piece."""
+    for array in (query, key, value):
+        if not array.flags.c_contiguous:
+            raise ValueError("not in one piece")
+    return textbook(query, key, value, mask)
+
+
+def in_the_order_of_memory(query, key, value, mask=None):
+    """Attention that reads memory from its beginning, whatever the strides are."""
+    read = (np.ravel(array, order="K").reshape(array.shape) for array in (query, key, value))
+    return textbook(*read, mask)
+
+
+def test_inputs_in_one_piece_are_declared_where_others_are_refused_and_not_where_they_are_misread():
+    refusing = validated(in_one_piece, profile=("memory", "core"))
+    assert "strided_inputs" in refusing.could_be_declared.without
+    declared = validated(in_one_piece, profile="memory", without=("strided_inputs",))
+    assert not any("piece" in result.verdict.message for result in declared.wrong)
+    misreading = validated(in_the_order_of_memory, profile=("memory", "core"))
+    assert misreading.wrong
+    assert misreading.could_be_declared is None or "strided_inputs" not in misreading.could_be_declared.without

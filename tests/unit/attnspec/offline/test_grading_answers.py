@@ -10,7 +10,7 @@ from attnspec.cases import load_suite, schema_validator
 from attnspec.command_line import main
 from attnspec.offline import read_manifest
 
-from .conftest import answer_all, write_answer
+from .conftest import answer_all, read_case, reference, write_answer
 
 SELECT = ("core/*", "documents/00[12]/*", "nonfinite/nan_in_*")
 SOME = ("core/p*", "core/s*", "documents/001/softmax_*", "documents/002/glorot_normal_seed_7", "nonfinite/nan_in_*")
@@ -273,3 +273,49 @@ def test_conventions_are_those_of_the_export(exported, grade):
     assert status == 1
     assert report["implementation"]["conventions"] == {"fully_masked_row": "nan"}
     assert read_manifest(folder).conventions == {"fully_masked_row": "nan"}
+
+
+def in_forms(output):
+    """The same numbers as each of the forms of JSON that are read."""
+    numbers, row = output.astype(float).tolist(), output.astype(float).ravel().tolist()
+    facts = {"dtype": output.dtype.name, "shape": list(output.shape)}
+    return {"nested": {**facts, "data": numbers}, "flat": {**facts, "data": row}, "list": numbers, "row": row}
+
+
+@pytest.mark.parametrize("form", ["nested", "flat", "list", "row"])
+def test_json_is_read_nested_and_in_a_row(exported, grade, form):
+    folder, manifest = exported("core/p*", tensors="json")
+    for entry in manifest.cases:
+        output = reference(entry, read_case(folder, entry)[0])["output"]
+        path = folder / f"{entry.case}.{entry.dtype}.out.json"
+        path.write_text(json.dumps({"output": in_forms(output)[form]}), "utf-8")
+    status, out, report = grade(folder)
+    assert status == 0, out
+    assert {*statuses(report).values()} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        ("nested", "but it has "),
+        ("flat", "they may stand row by row, or nested as the shape says"),
+        ("list", "but it has "),
+        ("row", "row by row, or nested as the shape"),
+    ],
+)
+def test_what_is_malformed_alike_is_one_problem_and_says_what_was_wanted(exported, grade, form, wanted):
+    folder, manifest = exported("core/p*", "core/s*", tensors="json")
+    for entry in manifest.cases:
+        output = reference(entry, read_case(folder, entry)[0])["output"]
+        written = in_forms(output)[form]
+        numbers = written["data"] if isinstance(written, dict) else written
+        (numbers if form in ("flat", "row") else numbers[-1][-1]).pop()
+        path = folder / f"{entry.case}.{entry.dtype}.out.json"
+        path.write_text(json.dumps({"output": written}), "utf-8")
+    status, out, report = grade(folder)
+    assert status == 1
+    assert {*statuses(report).values()} == {"malformed"}
+    wrong = len(report["results"])
+    assert wrong > 20
+    assert f" {wrong}  " in out
+    assert " ".join(out.split()).count(wanted) == 1, out

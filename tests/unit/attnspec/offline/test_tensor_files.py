@@ -125,7 +125,7 @@ def test_an_npz_file_runs_nothing(tmp_path):
         (b"\xff", "it is no JSON"),
         (b"[" * 100_000, "it is no JSON"),
         (b"[1]", "no JSON object"),
-        (b'{"output": [1, 2]}', "output must be an object with dtype, shape and data"),
+        (b'{"output": "1, 2"}', "output must be an object with dtype, shape and data"),
         (b'{"output": {"dtype": "float64", "shape": [2], "data": [1]}}', "output"),
     ],
 )

@@ -8,12 +8,13 @@ import pytest
 
 import attnspec
 from attnspec.cases import load_suite
+from attnspec.reports.document import report_to_json
 from attnspec.reports.formats.console import print_report
 from attnspec.reports.formats.junit import junit_xml
 from attnspec.reports.formats.markdown import markdown
 from attnspec.reports.html import html_page
 from attnspec.reports.notebook import notebook_html
-from attnspec.reports.report import report_to_json, summarise
+from attnspec.reports.report import summarise
 
 MULTI, SDPA = "multi_head_attention", "scaled_dot_product_attention"
 
@@ -76,7 +77,7 @@ def test_the_sentence_stands_in_every_report(report, capsys):
     assert said in repr(report)
     shown = said.replace("_", r"\_")
     assert shown in markdown(document)
-    assert said in notebook_html(document)
+    assert said in notebook_html(report)
     assert said in junit_xml(document)
     page = html_page([document], ["mine"], load_suite(select=["core/plain"]))
     assert said in page

@@ -71,6 +71,13 @@ def hse(query, key, value, mask=None):
     return named(*attend(query, key, value, mask))
 
 
+def she(query, key, value, mask=None):
+    assert query.shape == (SQ, H, E)
+    assert mask is None or mask.ndim <= 3
+    output, weights, logsumexp = attend(*(x.swapaxes(0, 1) for x in (query, key, value)), mask)
+    return named(output.swapaxes(0, 1), weights, logsumexp)
+
+
 def se(query, key, value, mask=None):
     assert query.shape == (SQ, E)
     assert value.shape == (SK, EV)
@@ -78,8 +85,8 @@ def se(query, key, value, mask=None):
     return named(*attend(query, key, value, mask))
 
 
-LAYOUTS = ("bhse", "bshe", "hse", "se")
-SDPA = {"bhse": bhse, "bshe": bshe, "hse": hse, "se": se}
+LAYOUTS = ("bhse", "bshe", "hse", "she", "se")
+SDPA = {"bhse": bhse, "bshe": bshe, "hse": hse, "she": she, "se": se}
 
 
 def mha(query, key, value, *, w_query, w_key, w_value, w_output, num_heads, b_query=None, mask=None):
@@ -167,10 +174,10 @@ def test_a_right_implementation_in_any_layout_gives_the_contracts_answers(layout
     request = sdpa_request(mask_shape)
     answer, fake = run_in(layout, request)
     assert_same(answer, bhse(**request.inputs))
-    assert len(fake.requests) == {"bhse": 1, "bshe": 1, "hse": B, "se": B * H}[layout]
+    assert len(fake.requests) == {"bhse": 1, "bshe": 1, "hse": B, "she": B, "se": B * H}[layout]
 
 
-@pytest.mark.parametrize("layout", ["bshe", "hse", "se"])
+@pytest.mark.parametrize("layout", ["bshe", "hse", "she", "se"])
 def test_a_mask_that_comes_first_in_the_request_changes_nothing(layout):
     for shape in MASK_SHAPES[1:]:
         request = sdpa_request(shape)
@@ -179,7 +186,21 @@ def test_a_mask_that_comes_first_in_the_request_changes_nothing(layout):
         assert_same(answer, bhse(**request.inputs))
 
 
-@pytest.mark.parametrize("layout", ["bshe", "hse", "se"])
+@pytest.mark.parametrize("layout", ["bhse:int32", "bshe:int32"])
+def test_whole_numbers_come_in_int32_where_a_layout_says_so(layout):
+    def attention(query, key, value, key_lengths):
+        assert key_lengths.dtype == np.int32
+        assert query.dtype == np.float64
+        return SDPA[layout.partition(":")[0]](query, key, value)
+
+    request = sdpa_request()
+    given = {**request.inputs, "key_lengths": np.full(B, SK)}
+    answer, _ = run_in(layout, request._replace(inputs=given), scaled_dot_product_attention=attention)
+    assert_same(answer, bhse(**request.inputs))
+    assert given["key_lengths"].dtype == np.int64
+
+
+@pytest.mark.parametrize("layout", ["bshe", "hse", "she", "se"])
 def test_a_wrong_implementation_stays_wrong(layout):
     def keys_doubled(query, key, value, mask=None):
         return SDPA[layout](query=query, key=key * 2, value=value, mask=mask)
@@ -417,7 +438,9 @@ def test_features_first_is_a_layout_too():
 
 
 def test_an_unknown_layout_is_named_with_the_known_ones():
-    with pytest.raises(UsageError, match=r"no layout 'BSHE'.*bhse, bshe, hse, se, features_first.*Did you mean bshe"):
+    with pytest.raises(
+        UsageError, match=r"no layout 'BSHE'.*bhse, bshe, hse, she, se, features_first.*Did you mean bshe"
+    ):
         laid_out(Fake({}), "BSHE")
 
 

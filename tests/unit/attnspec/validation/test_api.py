@@ -135,31 +135,6 @@ def test_the_module_shows_its_public_names_and_no_others():
     assert all(getattr(attnspec, name) is not None for name in shown)
 
 
-def test_a_notebook_shows_a_table_and_what_went_wrong():
-    html = attnspec.validate(SimpleNamespace(softmax=lambda x, axis=-1: x), select="documents/001/*")._repr_html_()
-    assert html.startswith("<div>")
-    assert html.endswith("</div>")
-    assert "SimpleNamespace does not conform" in html
-    assert "<td>documents</td>" in html
-    assert "documents/001/softmax_of_rows (float64): output[" in html
-    assert "<li>" not in attnspec.validate("reference", select=SOFTMAX_CASES)._repr_html_()
-
-
-def test_a_notebook_escapes_whatever_the_implementation_says():
-    class Hostile:
-        name = "<script>alert(1)</script>"
-        version = "<b>2</b>"
-
-        def softmax(self, x, axis=-1):
-            raise ValueError("<script>alert('message')</script> & more")
-
-    html = attnspec.validate(Hostile, select=SOFTMAX_CASES)._repr_html_()
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
-    assert "&lt;script&gt;alert(&#x27;message&#x27;)&lt;/script&gt; &amp; more" in html
-    assert "<script" not in html
-    assert "<b>" not in html
-
-
 def test_an_implementation_is_closed_whatever_happens():
     class Watched:
         def __init__(self):

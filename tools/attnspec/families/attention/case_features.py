@@ -147,6 +147,14 @@ def features_of_parts(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
+_NOT_CONTIGUOUS = frozenset(
+    (
+        *("fortran", "heads_last", "heads_last_gapped", "reversed", "gapped", "broadcast", "heads_broadcast"),
+        *("tokens_broadcast", "features_broadcast", "one_number", "prefix", "fused", "inside"),
+    )
+)
+"""Memory orders in which an array is no piece of memory of its own in C order."""
+
 _AXES = 4
 """Batch, heads, tokens and features, counted from the end: a tensor may lack the first ones."""
 
@@ -191,6 +199,7 @@ def needs(case: Case) -> frozenset[str]:
         "empty_heads": any(each[1] == 0 for each in first if each[0] is not None),
         "empty_batch": any((each[1] if each[0] is None else each[0]) == 0 for each in first),
         "open_window": isinstance(window, list) and None in window,
+        "strided_inputs": any(order in _NOT_CONTIGUOUS for order in case.memory_order.values()),
         "zero_scale": is_number and scale == 0,
         "negative_scale": is_number and scale < 0,
         "float8_e4m3fn": "float8_e4m3fn" in quantized,

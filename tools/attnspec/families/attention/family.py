@@ -71,6 +71,10 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
 
 
+def _kernel_parameters() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("kernel_parameters.toml").read_text("utf-8"))
+
+
 FAMILY = Family(
     "attention",
     tolerance=_imported_when_called(f"{_HERE}.tolerance.tolerances:tolerance"),
@@ -93,6 +97,7 @@ FAMILY = Family(
     is_probe=is_probe,
     shows_little=_has_equal_scores,
     usual_names=_usual_names,
+    kernel_parameters=_kernel_parameters,
     directions=directions,
     unstated={"scale": "query.shape[-1] ** -0.5"},
     nonfinite_profiles=("nonfinite",),

@@ -7,27 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
-from attnspec.contract import TITLES
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
-from attnspec.reports.entries import (
-    Failure,
-    diagnosis_lines,
-    left_out_sentences,
-    shown_failures,
-    word_to_explain,
-)
-from attnspec.reports.formats.screen import most_explained, not_graded_line, problem_lines
+from attnspec.reports.account import account_of
+from attnspec.reports.entries import Failure, diagnosis_lines, left_out_sentences, shown_failures, word_to_explain
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
-from attnspec.reports.report import (
-    Report,
-    diagnosis_to_json,
-    json_types,
-    result_to_json,
-    summary_to_json,
-    systematic_to_json,
-)
+from attnspec.reports.report import Report, diagnosis_to_json, result_to_json
+from attnspec.reports.screen import most_explained, not_graded_line, problem_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,9 +28,6 @@ _CASES_SHOWN = 3
 _UNBOUNDED = 1_000
 """Columns that no table needs, to find out how many it does."""
 
-_UNDECLARED = "float64"
-"""Dtype that is graded where none is declared: a reminder of the forgotten others, though all is right."""
-
 _COUNT_WIDTH = 4
 _INDENT = _COUNT_WIDTH + 2
 """Failures are counted in a column of their own, so that everybody sees that the numbers add up."""
@@ -53,50 +37,38 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
     from rich.text import Text
 
+    account = account_of(report)
     if not quiet:
-        if report.declaration.guessed is not None:
-            for line in report.declaration.guessed.splitlines():
-                say(console, line, style="cyan")
+        for line in account.guessed:
+            say(console, line, style="cyan")
+        if account.guessed:
             console.print()
         _print_table(report, console, whole=verbose or not report.wrong)
-        if report.wrong:
+        if account.heading is not None:
             console.print()
-            tried = sum(result.status not in NOT_GRADED for result in report.results)
-            declared = report.could_be_declared
-            offered = None if declared is None else json_types(declared)
-            unit = "result" if len({result.dtype for result in report.results} & {*FLOAT_DTYPES}) > 1 else "case"
-            right = None if offered is None else wording.what_is_right(offered, unit)
-            if right is not None:
-                say(console, right, style="bold green")
-            say(console, f"{len(report.wrong)} of {tried} went wrong:", style="bold red")
-            if offered is not None:
-                sentence, options = wording.offer_to_declare(offered)
+            if account.right is not None:
+                say(console, account.right, style="bold green")
+            say(console, account.heading, style="bold red")
+            if account.offer:
+                sentence, options = account.offer
                 say(console, sentence, style="cyan")
                 # In one piece, so that it can be copied from a narrow terminal.
-                console.print(Text(f"  {plain_text(options)}", style="cyan"), soft_wrap=True)
+                console.print(Text(f"  {options}", style="cyan"), soft_wrap=True)
+            declared = report.could_be_declared
             problems = problems_of(report.wrong, report.diagnosis)
             whole = whole_of(report.results, () if declared is None else declared.conventions)
             print_problems(problems, whole, console, verbose=verbose)
             console.print()
         _print_not_graded(report, console, verbose=verbose)
-        left = wording.not_run_sentence(report.not_run, len(report.results), report.ended_early)
-        declaration = report.declaration
-        beside = wording.functions_not_graded(declaration.not_graded, declaration.adapter)
-        unseen = wording.NUMBERS_ALONE if report.invocation.export else None
-        unfit = [f"Not graded: {reason}" for reason in declaration.unfit.values()]
-        layout = wording.layout_sentence(declaration.requested_in, declaration.not_arranged)
-        for sentence in filter(None, (layout, beside, *unfit, unseen, left)):
+        for sentence in account.unseen:
             say(console, sentence, style="yellow")
-        ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
-        if ungraded is not None:
-            say(console, ungraded, style="bold yellow")
-        for sentence in _closing(report) if verbose or not report.wrong else ():
+        if account.ungraded is not None:
+            say(console, account.ungraded, style="bold yellow")
+        for sentence in account.closing if verbose or not report.wrong else ():
             say(console, sentence)
         for error in report.systematic if verbose else ():
             say(console, f"{error.operation}: {error.sentence}", indent=2)
-    name = wording.shown_name(report.declaration.name, report.declaration.version, report.conventions)
-    colour = "green" if report.conforms else "red"
-    say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
+    say(console, account.verdict, style=f"bold {'green' if report.conforms else 'red'}")
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:
@@ -259,24 +231,6 @@ def _print_not_graded(report: Report, console: Console, *, verbose: bool) -> Non
     sentences += [f"{count} not graded: {reason}" for reason, count in reasons.most_common()]
     for sentence in (*sentences, *left_out_sentences(report.left_out)):
         say(console, sentence, style="yellow")
-
-
-def _closing(report: Report) -> list[str]:
-    """Return how many numbers were compared, and the verdict of each family where there are several."""
-    summary = report.summary
-    compared = wording.numbers_compared(summary_to_json(summary), (summary.fused, summary.unfused))
-    again = wording.counted(report.probes or 0, "more time")
-    return [
-        *([f"It was called {again} to measure what it computes; --no-probes forbids it."] if report.probes else []),
-        *([] if compared is None else [f"{compared}."]),
-        *([wording.systematic_in_short(systematic_to_json(report.systematic))] if report.systematic else []),
-        *([wording.ONE_DTYPE_ALONE] if report.declaration.dtypes == (_UNDECLARED,) and compared is not None else []),
-        *(
-            wording.verdict_line(f"In {TITLES[family]}, it", summary_to_json(of_family))
-            for family, of_family in report.by_family.items()
-            if len(report.by_family) > 1
-        ),
-    ]
 
 
 def say(console: Console, text: str, *, indent: int = 0, style: str = "") -> None:

@@ -8,8 +8,9 @@ from typing import Any
 from attnspec.base.errors import UsageError
 from attnspec.base.files import check_replaceable, replace_file
 from attnspec.cases import Suite, canonical_json
-from attnspec.reports.entries import is_known
-from attnspec.reports.report import Report, report_to_json
+from attnspec.reports.document import report_to_json
+from attnspec.reports.entries import implementation_name, is_known
+from attnspec.reports.report import Report
 from attnspec.reports.wording import counted, short_verdict
 
 BADGE = "badge.json"
@@ -81,7 +82,7 @@ def _rendered(document: Mapping[str, Any], form: str, suite: Suite | None) -> st
         from attnspec.cases import load_suite
         from attnspec.reports.html import html_page
 
-        return html_page([document], [document["implementation"]["name"]], suite or load_suite(whole=True))
+        return html_page([document], [implementation_name(document)], suite or load_suite(whole=True))
     return canonical_json(document)
 
 

@@ -71,7 +71,7 @@ function showFilters(section) {
 
 /** Set the filters to these and no others, and go to the list. */
 function narrow(wanted, go = true) {
-  Object.assign(filter, { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", clause: "", words: "" }, wanted);
+  Object.assign(filter, { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", clause: "", problem: null, words: "" }, wanted);
   controls.search.value = filter.words;
   for (const name of ["profile", "dtype", "operation", "implementation"]) {
     if (controls[name]) controls[name].value = filter[name];
@@ -93,6 +93,7 @@ function passing(about) {
     (result) =>
       (!filter.statuses.size || filter.statuses.has(result.status)) &&
       (!filter.dtype || result.dtype === filter.dtype) &&
+      (!filter.problem || result.problem === filter.problem) &&
       (!filter.implementation || result.implementation === Number(filter.implementation)),
   );
 }
@@ -113,16 +114,17 @@ function rank(about) {
 }
 
 function showCases() {
-  const state = JSON.stringify({ ...filter, statuses: [...filter.statuses] });
+  const state = JSON.stringify({ ...filter, statuses: [...filter.statuses], problem: filter.problem?.failures });
   if (state !== lastFilter) rowsShown = ROWS_AT_FIRST;
   lastFilter = state;
   for (const [status, chip] of controls.statuses) chip.setAttribute("aria-pressed", String(filter.statuses.has(status)));
-  const isFiltered = filter.statuses.size || filter.profile || filter.dtype || filter.operation || filter.implementation || filter.clause || filter.words;
+  const isFiltered = filter.statuses.size || filter.profile || filter.dtype || filter.operation || filter.implementation || filter.clause || filter.problem || filter.words;
   const free = !isFiltered;
   const matching = ordered.filter((about) => passing(about).length || (free && requested(about)));
   list.replaceChildren(...matching.slice(0, rowsShown).map(row));
   tally.replaceChildren(`${matching.length.toLocaleString("en")} of ${plural(cases.length, "case")}`);
   if (filter.clause) tally.append(make("span", {}, " that exercise ", refer(filter.clause)));
+  if (filter.problem) tally.append(make("span", {}, ` with ${plural(filter.problem.failures.length, "failure")} of one kind: `, ...linked(filter.problem.lines[0])));
   if (isFiltered) tally.append(" ", controls.clear);
   more.replaceChildren();
   if (matching.length > rowsShown) {

@@ -86,12 +86,7 @@ function runBody(about, result) {
       result.status === "pass" && result.ratio !== null ? make("p", { class: "muted small" }, `Largest error / tolerance: ${inDigits(result.ratio, 3)}.`) : null,
     ),
   );
-  if (result.check === "values" || result.check === "shape") {
-    const found = data.implementations[result.implementation].diagnosis
-      .filter((entry) => entry.operation === about.operation && entry.clause !== null)
-      .map((entry) => ({ ...entry, position: result.implementation }));
-    parts.push(...found.map(diagnosisCard));
-  }
+  if (result.problem) parts.push(problemCard(result.problem, false));
   parts.push(...pictures(about, result));
   return parts;
 }

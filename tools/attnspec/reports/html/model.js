@@ -5,12 +5,12 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const SIGNS = { pass: "✓", fail: "✗", error: "!", crash: "‼", timeout: "∞", malformed: "?", ungraded: "≈", unsupported: "–", known: "○" };
 const VERDICTS = {
-  conforms: ["✓", "conforms", "good"],
-  "conforms in part": ["◐", "conforms in part", "part"],
-  "does not conform": ["✗", "does not conform", "bad"],
-  "nothing graded": ["–", "was not graded", "none"],
-  "passes the gate": ["✓", "passes the gate", "good"],
-  "does not pass the gate": ["✗", "does not pass the gate", "bad"],
+  conforms: ["✓", "good"],
+  "conforms in part": ["◐", "part"],
+  "does not conform": ["✗", "bad"],
+  "nothing graded": ["–", "none"],
+  "passes the gate": ["✓", "good"],
+  "does not pass the gate": ["✗", "bad"],
 };
 const ROWS_AT_FIRST = 200;
 const several = data.implementations.length > 1;
@@ -32,8 +32,15 @@ const results = data.results.flatMap((rows, implementation) =>
     check: data.texts[check],
     step: data.texts[step],
     under: data.texts[under],
+    problem: null,
   })),
 );
+/** Each failure belongs to one problem of its implementation. */
+let before = 0;
+for (const [position, { problems }] of data.implementations.entries()) {
+  for (const problem of problems) for (const at of problem.failures) if (results[before + at]) results[before + at].problem = problem;
+  before += data.results[position].length;
+}
 const cases = data.cases.map((about, at) => ({ ...about, at, results: [], drawn: data.drawn[at] ?? null, panel: null }));
 for (const result of results) cases[result.at].results.push(result);
 for (const about of cases) {
@@ -46,4 +53,4 @@ const dtypes = data.dtypes.filter((dtype) => results.some((result) => result.dty
 const profiles = [...new Set(cases.map(({ profile }) => profile))];
 const operations = [...new Set(cases.map(({ operation }) => operation))];
 
-const filter = { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", clause: "", words: "" };
+const filter = { statuses: new Set(), profile: "", dtype: "", operation: "", implementation: "", clause: "", problem: null, words: "" };

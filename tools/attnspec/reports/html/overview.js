@@ -9,13 +9,13 @@ function countsOf(list) {
 
 function verdictCard(implementation, position) {
   const counts = countsOf(results.filter((result) => result.implementation === position));
-  const [sign, words, kind] = VERDICTS[implementation.conformance];
+  const [sign, kind] = VERDICTS[implementation.conformance];
   const card = make(
     "article",
     { class: `verdict ${kind}` },
     make("div", { class: "seal", "aria-hidden": "true" }, sign),
-    make(several ? "h2" : "h1", {}, make("span", { class: "name" }, implementation.name), " ", make("span", { class: "words" }, words)),
-    make("p", { class: "sentence" }, verdictSentence(implementation, counts)),
+    make(several ? "h2" : "h1", {}, make("span", { class: "name" }, implementation.name), " ", make("span", { class: "words" }, implementation.words)),
+    make("p", { class: "sentence" }, implementation.sentence),
     shareBar(counts),
   );
   const facts = [
@@ -32,6 +32,7 @@ function verdictCard(implementation, position) {
     list.append(make("div", {}, make("dt", {}, term), make("dd", {}, typeof value === "number" ? value.toLocaleString("en") : value)));
   }
   card.append(list);
+  if (implementation.closing.length) card.append(make("div", { class: "closing muted small" }, ...implementation.closing.map((said) => make("p", {}, ...prose(said)))));
   const conventions = Object.entries(implementation.conventions);
   if (conventions.length) {
     card.append(
@@ -39,14 +40,6 @@ function verdictCard(implementation, position) {
     );
   }
   return card;
-}
-
-function verdictSentence(implementation, counts) {
-  if (implementation.gate) return implementation.gate;
-  if (counts.wrong) return `${plural(counts.wrong, "result")} of ${counts.tried.toLocaleString("en")} tried went wrong.`;
-  if (implementation.conformance === "conforms") return "Everything passed, and every clause was graded.";
-  if (implementation.conformance === "conforms in part") return "Nothing went wrong; some clauses could not be graded.";
-  return "Nothing could be graded, so nothing is shown to be right.";
 }
 
 function shareBar(counts) {
@@ -66,7 +59,7 @@ function showVerdicts() {
   section.append(make("div", { class: several ? "cards" : "alone" }, ...data.implementations.map(verdictCard)));
   document.title = several
     ? `${data.implementations.length} implementations | attnspec report`
-    : `${data.implementations[0].name} ${data.implementations[0].conformance} | attnspec report`;
+    : `${data.implementations[0].name} ${data.implementations[0].words} | attnspec report`;
 }
 
 function showNotes() {
@@ -106,64 +99,55 @@ function showRanking() {
   );
 }
 
+/** How many problems are shown one by one; the others are folded. */
+const PROBLEMS_SHOWN = 5;
+
 function showFindings() {
-  const found = data.implementations.flatMap((implementation, position) =>
-    implementation.diagnosis.map((entry) => ({ ...entry, position })),
-  );
-  if (!found.length) return;
   const section = byId("findings");
-  section.hidden = false;
-  section.append(make("h2", { id: "findings-title" }, "What went wrong"));
-  const known = found.filter(({ clause }) => clause !== null);
-  const unknown = found.filter(({ clause }) => clause === null);
-  section.append(make("div", { class: "findings" }, ...[...known, ...unknown].map(finding)));
-}
-
-function finding(entry) {
-  const card = diagnosisCard(entry);
-  card.append(
-    make(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        onclick: () =>
-          narrow({
-            statuses: new Set(data.wrong),
-            operation: entry.operation,
-            implementation: several ? String(entry.position) : "",
-            clause: entry.of_clause ?? "",
-          }),
-      },
-      entry.of_clause ? "Show these cases" : `Show all of ${entry.operation} that went wrong`,
-    ),
-  );
-  return card;
-}
-
-function diagnosisCard(entry) {
-  const card = make("article", { class: `finding ${entry.clause === null ? "unknown" : "known"}` });
-  if (several) card.append(make("p", { class: "muted small" }, data.implementations[entry.position].name));
-  if (entry.clause === null) {
-    card.append(make("p", { class: "sentence" }, ...linked(entry.sentence)), ...observations(entry));
-    return card;
+  for (const implementation of data.implementations) {
+    if (implementation.heading === null) continue;
+    section.hidden = false;
+    const heading = several ? `${implementation.name}: ${implementation.heading}` : implementation.heading;
+    section.append(make("h2", { id: section.childElementCount ? null : "findings-title" }, heading));
+    if (implementation.right) section.append(make("p", { class: "is-right" }, implementation.right));
+    if (implementation.offer.length) section.append(offerNote(implementation.offer));
+    const cards = implementation.problems.map((problem) => problemCard(problem, true));
+    section.append(make("div", { class: "findings" }, ...cards.slice(0, PROBLEMS_SHOWN)));
+    if (cards.length <= PROBLEMS_SHOWN) continue;
+    const others = implementation.problems.slice(PROBLEMS_SHOWN);
+    const count = others.reduce((sum, { failures }) => sum + failures.length, 0);
+    const summary = make("summary", {}, `${plural(count, "failure")} more, for ${plural(others.length, "other reason")}`);
+    section.append(make("details", { class: "reasons" }, summary, make("div", { class: "findings" }, ...cards.slice(PROBLEMS_SHOWN))));
   }
-  card.append(
-    make("p", { class: "sentence" }, ...linked(entry.sentence)),
-    ...(entry.engineer ? [make("p", { class: "small" }, entry.engineer)] : []),
-    make("p", { class: "muted small" }, "The mistake ", refer(entry.mistake), ` reproduces ${entry.share}.`),
-    make("p", { class: "small" }, refer(entry.clause), " ", ...clauseWords(entry.clause)),
+}
+
+/** What could be declared, each option in one piece, so that it can be copied. */
+function offerNote([sentence, ...options]) {
+  return make("div", { class: "offer" }, make("p", {}, sentence), ...options.map((option) => commandLine(option, null)));
+}
+
+/** A problem, with the number of its failures; `leads`: with a button to its cases. */
+function problemCard(problem, leads) {
+  const [first, ...others] = problem.lines;
+  const card = make(
+    "article",
+    { class: "finding" },
+    make("p", { class: "sentence" }, make("span", { class: "count" }, problem.failures.length.toLocaleString("en")), " ", ...linked(first)),
+    ...others.map(problemLine),
   );
-  if (entry.remedy) card.append(make("p", { class: "remedy" }, make("strong", {}, "What to do: "), entry.remedy));
-  if (entry.erratum) card.append(erratumLine(entry.erratum));
-  card.append(...observations(entry));
+  if (problem.mistakes.length) card.append(make("div", { class: "muted small" }, "Known as ", ...refersTo(problem.mistakes), "."));
+  if (problem.beside.length) {
+    const list = make("ul", {}, ...problem.beside.map((said) => make("li", {}, ...linked(said))));
+    card.append(make("details", { class: "small" }, make("summary", {}, "More about it"), list));
+  }
+  if (leads) card.append(make("button", { type: "button", class: "quiet", onclick: () => narrow({ problem }) }, "Show these cases"));
   return card;
 }
 
-/** Which keys were attended, and what the failures have in common. */
-function observations(entry) {
-  const sentences = [...entry.attended, ...entry.facts];
-  return sentences.length ? [make("ul", { class: "small" }, ...sentences.map((sentence) => make("li", {}, ...linked(sentence))))] : [];
+function problemLine(line) {
+  const remedy = "What to do: ";
+  if (!line.startsWith(remedy)) return make("p", { class: "small" }, ...linked(line));
+  return make("p", { class: "remedy" }, make("strong", {}, remedy), ...linked(line.slice(remedy.length)));
 }
 
 /** The words of a clause; none for one of another version of the spec. */

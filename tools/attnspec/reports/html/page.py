@@ -18,12 +18,12 @@ from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
 from attnspec.reports.entries import (
+    account_in,
     command_words,
     findings_apart,
     is_known,
     profile_of,
     step_sentence,
-    unnamed_failures,
     wrong_results,
 )
 from attnspec.reports.html.glossary import glossary, sources
@@ -49,7 +49,6 @@ _KNOWN = "known"
 _SHOWN_STATUSES = (*STATUSES, _KNOWN)
 _GATE_VERDICTS = {True: "passes the gate", False: "does not pass the gate"}
 
-_OF_A_DIAGNOSIS = ("operation", "mistake", "clause", "erratum", "engineer", "remedy", "facts", "attended")
 _ARRAYS = ("values", "expected", "got", "error", "tolerance")
 
 _ACTIVE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -149,59 +148,61 @@ class _Texts:
 
 
 def _notes(documents: Sequence[Mapping[str, Any]], names: Sequence[str], suite: Suite) -> list[str]:
-    """Return sentences on other suites, answers in files, what nothing graded, a closed gate, and systematic errors."""
-    strangers, numbers_alone, closing = list[str](), list[str](), list[str]()
+    """Return sentences on other suites, on what was not called or graded, and on a closed gate."""
+    strangers, unseen = list[str](), list[str]()
     for document, name in zip(documents, names, strict=True):
-        shown, theirs = harmless(name, _LONGEST_NAME), document["suite"]
+        shown, theirs, account = harmless(name, _LONGEST_NAME), document["suite"], account_in(document)
         if theirs["digest"] != suite.digest:
             strangers.append(
                 f"{shown} was validated against another suite (version {theirs['version']}, digest "
                 f"{theirs['digest'][:12]}) than the one that made this page (digest {suite.digest[:12]}): its inputs "
                 "and certified values are left out."
             )
-        if document["invocation"].get("export"):
-            numbers_alone.append(f"{shown}: {wording.NUMBERS_ALONE}")
-        taken = wording.ungraded_arguments(document.get("arguments", ()))
-        if taken is not None:
-            closing.append(f"{shown}: {harmless(taken)}")
-        closing += [f"{shown}: {line}" for line in findings_apart(document)[:_MOST_FINDINGS]]
-    systematic = [
-        f"{harmless(name, _LONGEST_NAME)}: {wording.systematic_in_short(document['systematic'])}"
-        for document, name in zip(documents, names, strict=True)
-        if document.get("systematic")
-    ]
-    return strangers + numbers_alone + closing + systematic
+        said = (
+            *account["guessed"],
+            *account["unseen"],
+            account["ungraded"],
+            *findings_apart(document)[:_MOST_FINDINGS],
+        )
+        unseen += [f"{shown}: {harmless(sentence)}" for sentence in said if sentence is not None]
+    return strangers + unseen
 
 
 def _implementation(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     implementation, summary, gate = document["implementation"], document["summary"], document.get("gate")
+    words, _, counts = wording.verdict_line("", summary, document.get("not_run")).strip().partition(": ")
+    account = account_in(document)
     return {
         "name": harmless(name, _LONGEST_NAME),
         "adapter": implementation["adapter"],
         # The quoted words that validate it again: those before and those after the selected case.
         "command": [shlex.join(harmless(word, _LONGEST_NAME) for word in words) for words in command_words(document)],
         "conformance": _GATE_VERDICTS[gate["open"]] if gate else summary["conformance"],
-        "gate": harmless(gate["headline"]) if gate else None,
+        # Name, words and sentence are the verdict in a line, as a terminal has it.
+        "words": _GATE_VERDICTS[gate["open"]] if gate else words,
+        "sentence": account["verdict"] if gate else f"{counts[:1].upper()}{counts[1:]}",
+        **{name: account[name] for name in ("right", "heading", "offer", "closing")},
+        "problems": [_problem(problem, document) for problem in account["problems"]],
         "counts": summary["statuses"],
         "clauses": [summary["clauses_graded"], summary["clauses"]],
         "elements": [summary["elements_graded"], summary["elements_not_graded"]],
         "median": summary["median"],
         "conventions": implementation["conventions"],
         **{name: document[name] for name in ("environment", "suite")},
-        "diagnosis": [_diagnosis(entry) for entry in document["diagnosis"]],
     }
 
 
-def _diagnosis(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one diagnosis, with the share explained; without a mistake, its sentence states the known facts.
-
-    Where a check alone gives the broken clause, its cases are those `of_clause`.
-    """
-    share = wording.explained_share(entry["operation"], entry["explains"], entry["of"])
-    shown = {key: entry[key] for key in _OF_A_DIAGNOSIS} | {"sentence": entry["sentence"], "share": share}
-    if entry["sentence"]:
-        return shown | {"of_clause": None}
-    return shown | {"of_clause": entry["clause"], "clause": None, "sentence": " ".join(unnamed_failures(entry))}
+def _problem(problem: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a problem with all that is known beside its lines: the words for an engineer, and what was observed."""
+    entries = [document["diagnosis"][position] for position in problem["diagnosis"]]
+    engineer = [entry["engineer"] for entry in entries if entry["engineer"]]
+    observed = [sentence for entry in entries for name in ("attended", "facts") for sentence in entry[name]]
+    return {
+        "lines": problem["lines"],
+        "failures": problem["failures"],
+        "mistakes": [entry["mistake"] for entry in entries if entry["sentence"]],
+        "beside": list(dict.fromkeys((*engineer, *observed))),
+    }
 
 
 def _ranking(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ Layout             Tensors
 ``bshe``           tokens before heads in query, key, value, a past and output, and in their gradients;
                    logarithms stay (B, H, S)
 ``hse``            no batch axis
+``she``            no batch axis, tokens before heads
 ``se``             neither batch nor head axis
 ``features_first`` every matrix is the transpose of the contract's: a token is a column
 ================== ====================================================================================
@@ -79,6 +80,11 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
             read_axes({"bhse->hse": _ATTENDING, "bhqk->hqk": _OVER_KEYS, "bh->h": _SCALES})
         ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
+    },
+    "she": {
+        "scaled_dot_product_attention": Arrangement(
+            read_axes({"bhse->she": _ATTENDING, "bhqk->hqk": _OVER_KEYS, "bh->h": _SCALES})
+        ),
     },
     "se": {
         "merge_states": Arrangement(read_axes({"bhse->se": _MERGING, "bhs->s": _LOGARITHMS})),

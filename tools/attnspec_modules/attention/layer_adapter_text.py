@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from attnspec_modules.attention.findings import findings
+from attnspec_modules.attention.found_in_words import findings
 from attnspec_modules.attention.layer_reading import Reading
 from attnspec_modules.libraries.kinds import attributes_of, is_dict, is_listed
 

@@ -1,0 +1,119 @@
+"""`attnspec init` on the signatures of ten libraries and kernels: what it writes passes, and hides no mistake."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attnspec
+from attnspec.scaffold import find_function, guess_adapter
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+OPERATION = "scaled_dot_product_attention"
+FOUND = {
+    "flash_attn_func": (
+        'layout = "bshe"',
+        '"causal_alignment": "bottom_right"',
+        '"logsumexp": returned[1]',
+        "tuple(-1 if",
+    ),
+    "flash_attn_varlen_func": ('layout = "packed:int32"', '"logsumexp": returned[1].swapaxes(-1, -2)'),
+    "memory_efficient_attention": ('layout = "bshe"', '"boolean_mask"'),
+    "single_prefill_with_kv_cache": (
+        'layout = "she"',
+        '"logsumexp_base": "2"',
+        "return_lse=True",
+        "NotImplementedError",
+    ),
+    "paged_attention": ('layout = "paged:int32"', "query = query[:, :, 0]", "output = np.full("),
+    "scaled_dot_product_attention": ("enable_gqa=True", '"causal_alignment": "top_left"'),
+    "fast_scaled_dot_product_attention": ("query.shape[-1] ** -0.5 if scale is None else scale",),
+    "mha": ('layout = "bshe"', "query.shape[-1] ** -0.5 if scale is None else scale"),
+    "attention": ("query.shape[-1] ** -0.5 if scale is None else scale",),
+    "sdpa": ('"logsumexp": returned["Stats"][..., 0]', "generate_stats=True"),
+    "attention_forward": ('without = ("strided_inputs",)', "logsumexp = np.full("),
+}
+IN_A_MOMENT = ("flash_attn_func", "paged_attention", "attention_forward")
+CHANGED = {
+    # Heads of a few widths alone, and no other width of values: the one line that is requested.
+    "attention": [
+        (
+            "    return attention(",
+            "    if value.shape != key.shape:\n        raise NotImplementedError\n    return attention(",
+        )
+    ]
+}
+"""What is changed by hand in an adapter: at most three lines, which `init` names."""
+
+
+def begun(name, folder):
+    """Return what `init` says of an interface and where it wrote the adapter, changed as it says."""
+    path = folder / f"adapter_{name}.py"
+    said = guess_adapter(find_function(f"{EXAMPLES / 'interfaces.py'}:{name}"), OPERATION, path)
+    text = said.text
+    for old, new in CHANGED.get(name, ()):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
+    return said, path
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in IN_A_MOMENT else pytest.mark.proof) for name in FOUND]
+)
+def test_the_adapter_of_an_interface_passes_with_three_changed_lines_at_most(name, tmp_path):
+    said, path = begun(name, tmp_path)
+    for words in FOUND[name]:
+        assert words in said.text
+    assert ("NotImplementedError for these" in " ".join(said.said)) == (name in CHANGED)
+    report = attnspec.validate(str(path), probes=False)
+    assert report.conforms, [(result.case.id, result.verdict.message) for result in report.wrong][:5]
+    assert "float64" not in report.declaration.dtypes, "it computes in float32"
+
+
+SCALE = "q.shape[-1] ** -0.5 if scale is None else scale"
+MISTAKES = {
+    "scale": (SCALE, "1 / q.shape[-1] if scale is None else scale"),
+    "no scale": (SCALE, "1 if scale is None else scale"),
+    "softmax axis": (
+        "total = exponentials.sum(axis=-1, keepdims=True)",
+        "total = exponentials.sum(axis=-2, keepdims=True)",
+    ),
+    "diagonal": ("0 if causal else window[1]", "1 if causal else window[1]"),
+    "window": ("(ahead >= -left)", "(ahead > -left)"),
+    "heads": (
+        "np.repeat(each, q.shape[1] // max(each.shape[1], 1), axis=1)",
+        "np.tile(each, (1, q.shape[1] // max(each.shape[1], 1), 1, 1))",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [pytest.param(each, marks=() if each in ("scale", "diagonal") else pytest.mark.proof) for each in MISTAKES],
+)
+def test_no_guess_hides_a_mistake(mistake, tmp_path):
+    old, new = MISTAKES[mistake]
+    source = (EXAMPLES / "interfaces.py").read_text("utf-8")
+    assert source.count(old) == 1
+    module = f"wrong_{re.sub(' ', '_', mistake)}"
+    (tmp_path / f"{module}.py").write_text(source.replace(old, new), "utf-8")
+    path = tmp_path / "adapter.py"
+    path.write_text(guess_adapter(find_function(f"{tmp_path / module}.py:flash_attn_func"), None, path).text, "utf-8")
+    sys.modules.pop(module, None)
+    report = attnspec.validate(str(path), profile=("core", "causal", "window", "grouped_query"), probes=False)
+    assert report.wrong
+
+
+def narrow(q, k, v, scale=1.0):
+    weights = np.exp(q @ k.swapaxes(-1, -2) * scale)
+    return (weights / weights.sum(-1, keepdims=True) @ v).astype(np.float16).astype(q.dtype)
+
+
+def test_dtypes_are_declared_by_the_bits_that_come_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "__file__", __file__)
+    said = guess_adapter(find_function(f"{__name__}:narrow"), OPERATION, tmp_path / "adapter.py")
+    assert 'dtypes = ("float16", "bfloat16")' in said.text
+    assert any("not float64, float32: its numbers have 1" in sentence for sentence in said.said)

@@ -1,0 +1,94 @@
+"""Document of a report, report.json, from which every format is written that is not for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attnspec.reports.account import Account, account_of
+from attnspec.reports.report import (
+    Gated,
+    Report,
+    diagnosis_to_json,
+    json_types,
+    result_to_json,
+    summary_to_json,
+    systematic_to_json,
+)
+from attnspec.targets.target import invocation_fields
+
+if TYPE_CHECKING:
+    from attnspec.runner import Key
+
+FORMAT = 1
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """Return the report as JSON types, following ``spec/schemas/report.schema.json``."""
+    declaration, invocation = report.declaration, report.invocation
+    summaries = {"profiles": report.by_profile, "families": report.by_family}
+    without = {"without": [*declaration.without]} if declaration.without else {}
+    requested_in: dict[str, Any] = {} if declaration.requested_in is None else {"asked_in": declaration.requested_in}
+    if declaration.guessed is not None:
+        requested_in["guessed"] = declaration.guessed
+    if declaration.not_arranged:
+        requested_in["not_arranged"] = [*declaration.not_arranged]
+    gated = report.gated
+    known: Mapping[Key, str] = {} if gated is None else gated.known
+    optional: dict[str, Any] = {"not_run": report.not_run, "ended_early": report.ended_early, "probes": report.probes}
+    optional["gate"] = None if gated is None else _gate_to_json(gated)
+    return {
+        "format": FORMAT,
+        "suite": {"version": report.suite_version, "digest": report.suite_digest, "cases": report.cases},
+        "implementation": {
+            "name": declaration.name,
+            "version": declaration.version,
+            "adapter": declaration.adapter,
+            "conventions": dict(report.conventions),
+            **without,
+            **requested_in,
+        },
+        "invocation": {
+            **invocation_fields(invocation.target),
+            "golden": invocation.golden,
+            **({"export": True, "answers": invocation.answers} if invocation.export else {}),
+        },
+        "environment": dict(report.environment),
+        "results": [
+            result_to_json(result) | ({"known": known[key]} if (key := (result.case.id, result.dtype)) in known else {})
+            for result in report.results
+        ],
+        "diagnosis": [diagnosis_to_json(entry) for entry in report.diagnosis],
+        "summary": {
+            **summary_to_json(report.summary),
+            **{of: {name: summary_to_json(part) for name, part in parts.items()} for of, parts in summaries.items()},
+        },
+        "account": _account_to_json(account_of(report), report),
+        "arguments": json_types(report.arguments),
+        "left_out": dict(report.left_out),
+        **{name: value for name, value in optional.items() if value is not None},
+        "could_be_declared": json_types(report.could_be_declared),
+        "systematic": systematic_to_json(report.systematic),
+        "count": len(report.results),
+    }
+
+
+def _account_to_json(account: Account, report: Report) -> dict[str, Any]:
+    """Return an account, in which failures are positions among the results."""
+    positions = {(result.case.id, result.dtype): position for position, result in enumerate(report.results)}
+    problems = [
+        {
+            "lines": list(problem.lines),
+            "clearest": positions[problem.clearest],
+            "failures": [positions[key] for key in problem.failures],
+            "diagnosis": list(problem.diagnosis),
+        }
+        for problem in account.problems
+    ]
+    return {**json_types(account), "problems": problems}
+
+
+def _gate_to_json(gated: Gated) -> dict[str, Any]:
+    names = ("kind", "subject", "dtype", "sentence")
+    failing = [dict(zip(names, finding, strict=True)) for finding in gated.failing]
+    return {"open": gated.is_open, "headline": gated.headline, "failing": failing}
