@@ -128,8 +128,7 @@ def _holds_operations(found: object, adapter: str) -> bool:
 
 def _may_be_a_layer(found: object, python: object) -> bool:
     is_ours = isinstance(python, str) and python in BUILT_IN
-    # A compiled function is an object that wraps one.
-    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(getattr(found, "__wrapped__", found)))
+    return not (is_ours or isinstance(found, ModuleType) or inspect.isbuiltin(found))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:

@@ -56,9 +56,21 @@ def constructor_of(layer_class: type, instance: object = None, said: Mapping[str
     """
     found = _arguments(layer_class, layer_class, instance, dict(said or {}))
     nested = [value for value in found.values() if is_dict(value)]
+    if "heads" not in found.values() and not nested:
+        found |= _likely_heads(layer_class, found)
     if "width" not in found.values() and not nested:
         found |= _globals(layer_class)
     return found
+
+
+def _likely_heads(layer_class: type, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the one argument that may be the number of heads, though its name does not say it."""
+    counts = [
+        each.name
+        for each in _parameters(layer_class)
+        if each.name not in found and type(each.default) is int and each.default > 1
+    ]
+    return {counts[0]: "heads"} if len(counts) == 1 else {}
 
 
 _GLOBAL = "global "

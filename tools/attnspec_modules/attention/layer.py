@@ -194,7 +194,7 @@ class LayerRunner:
         if forward.rank == 2:
             if tokens.shape[0] != 1:
                 raise Unsupported("it takes tokens (S, D) without a batch")
-            return tokens[0]
+            return tokens[0] if forward.batch_first else tokens[0].T
         return tokens if forward.batch_first else tokens.swapaxes(0, 1)
 
     def _read(self, returned: Any, call: Call, heads: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -202,7 +202,7 @@ class LayerRunner:
         entries = entries_of(returned)
         output = entries[forward.output or 0]
         if forward.rank == 2 and getattr(output, "ndim", 0) == 2:
-            output = output[np.newaxis]
+            output = (output if forward.batch_first else output.T)[np.newaxis]
         elif not forward.batch_first and getattr(output, "ndim", 0) == 3:
             output = output.swapaxes(0, 1)
         weights = None if forward.weights is None else entries[forward.weights]
