@@ -21,7 +21,10 @@ _VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "device
 
 
 class Sizes(NamedTuple):
-    """Numbers with which a layer is made; `keys` and `values` are widths of projections where they are others."""
+    """Numbers with which a layer is made.
+
+    `keys` and `values` are widths of projections, and `context` that of the tokens of both, where they are others.
+    """
 
     width: int
     heads: int
@@ -30,6 +33,7 @@ class Sizes(NamedTuple):
     causal: bool = False
     keys: int | None = None
     values: int | None = None
+    context: int | None = None
 
 
 class Settings(dict[str, Any]):
@@ -224,6 +228,8 @@ def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 
 
 def _number(value: Any, sizes: Sizes) -> Any:
+    if value == "context":
+        return sizes.context or sizes.width
     if value == "inner":
         return sizes.keys or sizes.width
     if value == "head_width":

@@ -79,7 +79,7 @@ def _of_call(reading: Reading) -> str:
 def _of_cache(reading: Reading) -> str:
     if reading.forward.grows is None or reading.causality == "none":
         return ""
-    return "causal tokens come in parts, the first half at once and then one by one, so that the cache grows"
+    return "causal tokens come in parts, too, the first half at once and then one by one, so that the cache grows"
 
 
 def _of_mask(form: MaskForm) -> str:
