@@ -63,8 +63,8 @@ def checkout(tmp_path_factory):
         text = (made.folder / path).read_text("utf-8")
         assert text.count(there) == 1, (path, there)
         (made.folder / path).write_text(text.replace(there, with_own), "utf-8")
-    for command in re.findall(r"^\$ attnspec (.+)$", PAGE, re.MULTILINE):
-        finished = made.attnspec(*command.split())
+    for program, command in re.findall(r"^\$ (attnspec|python) (.+)$", PAGE, re.MULTILINE):
+        finished = (made.attnspec if program == "attnspec" else made.python)(*command.split())
         assert finished.returncode == 0, (command, finished.stdout, finished.stderr)
     return made
 
@@ -153,6 +153,11 @@ FORGOTTEN = {
     "kill matrix": (
         *("reference_impl/attnspec_mistakes/kill_matrix.json", r'^    "layer_norm.mean_kept": \{[^}]*\},\n'),
         "kill_matrix.json lacks a mistake of layer_norm",
+    ),
+    "picture": ("spec/pictures/layer_norm.svg", None, "spec/pictures/ lacks layer_norm.svg"),
+    "picture on the page": (
+        *("spec/operations/normalization/layer_norm.md", r"^!\[.*\n"),
+        "layer_norm.md lacks its picture",
     ),
     "features": (
         *(

@@ -23,6 +23,7 @@ from attnspec.contract.declarations import CHOICES
 from attnspec.families.lookup import family_called, family_of
 from attnspec.grading import SYSTEMATIC
 from attnspec.specification import clauses
+from attnspec_authoring.pictures import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -191,7 +192,18 @@ def _contents() -> Iterator[str]:
             f"{_MISTAKES}/kill_matrix.json lacks {mistakes} of {operation}: "
             "run `attnspec mistakes --matrix --write-noticed`."
         )
+    yield from _pictures()
     yield from _tables_of_the_spec()
+
+
+def _pictures() -> Iterator[str]:
+    """Look for the picture of each operation, and whether the page shows it."""
+    for operation in OPERATIONS.values():
+        if not file_of(operation.name).is_file():
+            yield f"spec/pictures/ lacks {operation.name}.svg: run `python -m attnspec_authoring.pictures`."
+        page = f"spec/operations/{operation.family}/{operation.name}.md"
+        if f"](../../pictures/{operation.name}.svg)" not in (_ROOT / page).read_text("utf-8"):
+            yield f"{page} lacks its picture: ![...](../../pictures/{operation.name}.svg)."
 
 
 def _tolerance(family: Any, case: Case) -> Any:

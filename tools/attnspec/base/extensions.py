@@ -36,6 +36,9 @@ MEASURED = "attnspec_probes.measuring:measured"
 LAYERS = "attnspec_modules.attention.adapting:found_layer"
 """The function that makes operations of a layer, which holds its own weights."""
 
+WRITTEN_LAYER = "attnspec_modules.attention.adapting:written_layer"
+"""The function that writes the adapter of a layer."""
+
 IS_LAYER = "attnspec_modules.attention.recognising:is_layer"
 """The function that says whether a class or an instance is a layer, by its bases alone."""
 

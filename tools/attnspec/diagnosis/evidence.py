@@ -8,7 +8,7 @@ computation only and a wrong one has errors of its own size.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -209,6 +209,9 @@ class Evidence:
         if any(entry.fails_too for entry in essential):
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
             matches = decided and wrong == equal and not broken
+            if decided and not matches and getattr(self.result.run.expected, "under", None) is not None:
+                # A mistake that moves rows, or mixes them, has the normative row where another one was declared.
+                return replace(_NOT_COMPUTED, acts=True)
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
         # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)

@@ -51,7 +51,7 @@ def adapter_text(draft: Draft, path: Path) -> str:
         "What is marked as guessed comes from its signature and from probes: correct what is not meant.",
         '"""',
         "",
-        *_imports(found, path, libraries),
+        *import_lines(found, path, libraries),
         f"from {found.module} import {head}" + ("" if alias == head else f" as {alias}"),
         "",
     ]
@@ -116,7 +116,7 @@ def _wrapped_call(begin: str, parts: Sequence[str], end: str, indent: str) -> li
     )
 
 
-def _imports(found: Found, path: Path, libraries: Sequence[str]) -> list[str]:
+def import_lines(found: Found, path: Path, libraries: Sequence[str] = ()) -> list[str]:
     """Return the lines that import libraries, and make the module importable from another folder than its own."""
     others = [*libraries, ""] if libraries else []
     if found.folder is None or found.folder == path.resolve().parent:

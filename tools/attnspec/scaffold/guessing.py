@@ -5,13 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from attnspec.base.extensions import IS_LAYER, WRITTEN_LAYER, import_object
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import CONVENTIONS, IN_LAYOUT, LAYOUT_SETTINGS, LAYOUTS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, conventions_settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.lookup import family_of
-from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_text
+from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_text, import_lines
 from attnspec.scaffold.functions import Found
 from attnspec.scaffold.kernels import Kernels
 from attnspec.scaffold.naming import Passed, read_call
@@ -40,6 +41,8 @@ class _Tried(NamedTuple):
 
 def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     """Guess the adapter of a function, which is going to be at `path`; `UsageError` if its operation is not known."""
+    if import_object(IS_LAYER)(found.function, operation):
+        return Guessed(*import_object(WRITTEN_LAYER)(found.function, import_lines(found, path)))
     call = read_call(found, operation)
     said = [f"operation: {call.operation.name}, because {call.why}"]
     reasons: dict[str, str] = {}

@@ -1,14 +1,20 @@
-"""Layers as holders of operations, and which classes and instances are layers."""
+"""Layers as holders of operations: found out, or as an adapter says that they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
+from typing import Any
 
+from attnspec.contract import OPERATIONS
 from attnspec_modules.attention.finding import find_reading
 from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_adapter_text import adapter_of
+from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading
 from attnspec_modules.libraries import library_called, library_of
+
+__all__ = ["Forward", "MaskForm", "Placement", "found_layer", "read_layer", "written_layer"]
 
 
 def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace:
@@ -16,9 +22,34 @@ def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace:
 
     `renames` has own names first. Raises TargetError, which asks for what cannot be found.
     """
+    layer_class, reading, unclear = _found(found, renames)
+    return holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
+
+
+def read_layer(layer_class: type, **reading: Any) -> SimpleNamespace:
+    """Return a holder of the operations of a layer that is read as said; the keywords are the fields of a reading."""
+    return holder_of(_runner(layer_class, Reading(**reading)), layer_class.__name__)
+
+
+def written_layer(found: object, imports: list[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the text of an adapter for a layer, and in words what was found of it.
+
+    `imports` are lines that come before the import of the layer's own file.
+    """
+    layer_class, reading, unclear = _found(found, {})
+    holder = holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
+    operations = tuple(name for name in OPERATIONS if hasattr(holder, name))
+    return adapter_of(layer_class, reading, operations, imports), holder.findings
+
+
+def _found(found: object, renames: Mapping[str, str]) -> tuple[type, Reading, tuple[str, ...]]:
     layer_class = found if isinstance(found, type) else type(found)
     library = library_of(found)
     assert library is not None
-    reading, unclear = find_reading(layer_class, None if found is layer_class else found, library, renames)
-    runner = LayerRunner(layer_class, library_called(library), reading)
-    return holder_of(runner, layer_class.__name__, unclear)
+    return layer_class, *find_reading(layer_class, None if found is layer_class else found, library, renames)
+
+
+def _runner(layer_class: type, reading: Reading) -> LayerRunner:
+    library = library_of(layer_class)
+    assert library is not None
+    return LayerRunner(layer_class, library_called(library), reading)

@@ -11,22 +11,25 @@ from typing import Any, NamedTuple
 
 from attnspec_modules.attention.layer_reading import WORDS
 from attnspec_modules.attention.names import meaning_of
+from attnspec_modules.libraries.kinds import attributes_of, is_dict
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False}
+_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "device": "cpu"}
 """Meanings of names that are values: no dropout, biases wherever they are offered."""
 
 
 class Sizes(NamedTuple):
-    """Numbers with which a layer is made."""
+    """Numbers with which a layer is made; `keys` and `values` are widths of projections where they are others."""
 
     width: int
     heads: int
     length: int
     batch: int
     causal: bool = False
+    keys: int | None = None
+    values: int | None = None
 
 
 class Settings(dict[str, Any]):
@@ -51,7 +54,50 @@ def constructor_of(layer_class: type, instance: object = None, said: Mapping[str
 
     `said` has those that are known already. Raises UndecidedError.
     """
-    return _arguments(layer_class, layer_class, instance, dict(said or {}))
+    found = _arguments(layer_class, layer_class, instance, dict(said or {}))
+    nested = [value for value in found.values() if is_dict(value)]
+    if "width" not in found.values() and not nested:
+        found |= _globals(layer_class)
+    return found
+
+
+_GLOBAL = "global "
+
+
+def scope_of(layer_class: type) -> dict[str, Any]:
+    """Return the global names of a layer's file."""
+    return getattr(layer_class.__init__, "__globals__", {})
+
+
+def _globals(layer_class: type) -> dict[str, Any]:
+    """Return the numbers at the head of a file that its classes are made with, for a layer without a width."""
+    scope = scope_of(layer_class)
+    classes = [
+        value for value in scope.values() if isinstance(value, type) and value.__module__ == layer_class.__module__
+    ]
+    functions = [
+        function for each in classes for function in attributes_of(each).values() if hasattr(function, "__code__")
+    ]
+    used = {name for function in functions for name in function.__code__.co_names}
+    found: dict[str, Any] = {}
+    for name, value in scope.items():
+        meaning = meaning_of("constructor", name)
+        if (
+            name in used
+            and isinstance(value, int | float)
+            and meaning in ("width", "length", "heads", "head_width", "none")
+        ):
+            found[_GLOBAL + name] = _VALUES.get(meaning, meaning)
+    return found
+
+
+def globals_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
+    """Return the global names that a layer is made and called with, for the numbers of a case."""
+    return {
+        name.removeprefix(_GLOBAL): _number(value, sizes)
+        for name, value in constructor.items()
+        if name.startswith(_GLOBAL)
+    }
 
 
 def _parameters(made: Any) -> list[inspect.Parameter]:
@@ -83,9 +129,9 @@ def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, A
             is_switch = meaning == "causal"
             if not is_switch or default is _EMPTY or isinstance(default, bool):
                 found[name] = meaning
-        elif meaning in _VALUES:
+        elif meaning is not None and meaning in _VALUES:
             value = _VALUES[meaning]
-            if default is _EMPTY or isinstance(default, bool) == isinstance(value, bool):
+            if default is _EMPTY or (isinstance(default, bool) == isinstance(value, bool) and meaning != "device"):
                 found[name] = value
         elif instance is not None and isinstance(getattr(instance, name, None), bool | int | float | str):
             found[name] = getattr(instance, name)
@@ -102,11 +148,11 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
     The entry "" has the class or example.
     """
     module = sys.modules.get(layer_class.__module__)
-    scope: Mapping[str, Any] = getattr(layer_class.__init__, "__globals__", None) or vars(module or typing)
+    scope: Mapping[str, Any] = getattr(layer_class.__init__, "__globals__", None) or attributes_of(module or typing)
     annotation = parameter.annotation
     if isinstance(annotation, str):
         annotation = scope.get(annotation.strip("'\""))
-    candidates = [annotation] if isinstance(annotation, type) and annotation not in (dict, _EMPTY) else []
+    candidates: list[Any] = [annotation] if isinstance(annotation, type) and annotation not in (dict, _EMPTY) else []
     candidates += [
         value
         for name, value in scope.items()
@@ -117,17 +163,18 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
         )
     ]
     for candidate in candidates:
+        own: Any = candidate
         if isinstance(candidate, type) and candidate.__module__ == layer_class.__module__:
             entries = {name: meaning_of("constructor", name) for name in _fields(candidate)}
-        elif isinstance(candidate, dict) and all(isinstance(name, str) for name in candidate):
-            entries = {name: meaning_of("constructor", name) for name in candidate}
+        elif is_dict(candidate):
+            entries = {str(name): meaning_of("constructor", str(name)) for name in list(own)}
         elif (
             hasattr(candidate, "__dict__")
             and not isinstance(candidate, type)
             and not callable(candidate)
             and type(candidate).__module__ != "builtins"
         ):
-            entries = {name: meaning_of("constructor", name) for name in vars(candidate)}
+            entries = {name: meaning_of("constructor", name) for name in attributes_of(candidate)}
         else:
             continue
         if "heads" in entries.values() or "width" in entries.values():
@@ -142,7 +189,11 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
 def _fields(configuration: type) -> list[str]:
     names = [parameter.name for parameter in _parameters(configuration) if parameter.kind not in _VARIADIC]
     for base in reversed(configuration.__mro__[:-1]):
-        names += [name for name in (*vars(base).get("__annotations__", {}), *vars(base)) if not name.startswith("_")]
+        names += [
+            name
+            for name in (*attributes_of(base).get("__annotations__", {}), *attributes_of(base))
+            if not name.startswith("_")
+        ]
     return [
         name
         for name in dict.fromkeys(names)
@@ -154,14 +205,19 @@ def _fields(configuration: type) -> list[str]:
 def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
     """Return the arguments of a constructor for the numbers of a case."""
     return {
-        name: _configured(value, sizes) if isinstance(value, dict) else _number(value, sizes)
+        name: _configured(value, sizes) if is_dict(value) else _number(value, sizes)
         for name, value in constructor.items()
+        if not name.startswith(_GLOBAL)
     }
 
 
 def _number(value: Any, sizes: Sizes) -> Any:
+    if value == "inner":
+        return sizes.keys or sizes.width
     if value == "head_width":
-        return sizes.width // sizes.heads
+        return (sizes.keys or sizes.width) // sizes.heads
+    if value == "value_width":
+        return (sizes.values or sizes.width) // sizes.heads
     return getattr(sizes, value) if isinstance(value, str) and value in Sizes._fields else value
 
 
@@ -200,7 +256,7 @@ def _configured(entries: Mapping[str, Any], sizes: Sizes) -> Any:
     numbers = {name: _number(value, sizes) for name, value in entries.items() if name}
     if source is None:
         return _Guessed(sizes)
-    if isinstance(source, dict):
+    if is_dict(source):
         return Settings({**source, **numbers})
     if isinstance(source, type):
         named = {parameter.name for parameter in _parameters(source)}

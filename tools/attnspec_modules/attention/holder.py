@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
-from attnspec_modules.attention.findings import findings
+from attnspec_modules.attention.found_in_words import findings
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading
 
@@ -21,13 +21,16 @@ _TOKENS = ("query", "key", "value")
 def holder_of(runner: LayerRunner, name: str, unclear: tuple[str, ...] = ()) -> SimpleNamespace:
     """Return an object with the operations that a layer is, its dtypes, conventions, and `findings`."""
     reading = runner.reading
+    operations: dict[str, Any] = {"multi_head_attention": _multi_head_attention(runner)}
+    if not reading.has_heads and reading.causality != "built in":
+        operations["single_head_attention"] = _single_head_attention(runner)
     return SimpleNamespace(
-        multi_head_attention=_multi_head_attention(runner),
+        **operations,
         name=name,
         dtypes=reading.dtypes,
         conventions=dict(reading.conventions),
         without=reading.without,
-        findings=(f"{name} is multi_head_attention, read so:", *findings(runner), *unclear),
+        findings=(f"{name} is {' and '.join(operations)}, read so:", *findings(reading), *unclear),
     )
 
 
@@ -52,22 +55,48 @@ def _multi_head_attention(runner: LayerRunner) -> Any:
     return multi_head_attention
 
 
+def _single_head_attention(runner: LayerRunner) -> Any:
+    words = runner.reading.constructor.values()
+
+    def single_head_attention(x: Any, w_query: Any, w_key: Any, w_value: Any, w_output: Any = None) -> Any:
+        widths = {"its keys": w_query.shape[1], "its values": w_value.shape[1]}
+        taken = {"its keys": {"inner", "head_width"} & {*words}, "its values": {"value_width"} & {*words}}
+        for name, width in widths.items():
+            like_keys = name == "its values" and width == widths["its keys"] and taken["its keys"]
+            if width != x.shape[-1] and not taken[name] and not like_keys:
+                raise Unsupported(f"{name} have the width of its tokens")
+        if widths["its keys"] != widths["its values"] and not taken["its values"]:
+            raise Unsupported("its values are as wide as its keys")
+        tokens = x[np.newaxis]
+        weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value}
+        if w_output is not None:
+            weights["w_output"] = w_output
+        elif "w_output" in runner.reading.tensors:
+            weights["w_output"] = np.eye(w_value.shape[1], dtype=x.dtype)
+        if "w_output" in runner.reading.tensors and w_output is not None and w_output.shape != (x.shape[-1],) * 2:
+            raise Unsupported("its output has the width of its tokens")
+        output, shares = runner.run(Call(tokens, tokens, tokens), weights, 1)
+        return output[0] if shares is None else (output[0], shares[0, 0])
+
+    return single_head_attention
+
+
 def _attended(runner: LayerRunner, given: Mapping[str, Any]) -> Any:
     reading = runner.reading
     query, key, value = (given[name] for name in _TOKENS)
     heads, is_causal, mask = given["num_heads"], bool(given.get("is_causal")), given.get("mask")
-    _refuse(reading, query, key, value, is_causal)
-    weights = {
-        name: given[name] for name in (*MATRICES, *BIASES) if name in reading.tensors and given.get(name) is not None
-    }
+    _refuse(reading, query, key, value, heads, is_causal)
+    weights = {name: given[name] for name in (*MATRICES, *BIASES) if given.get(name) is not None}
     output, shares = runner.run(Call(query, key, value, mask, is_causal), weights, heads)
-    if "w_output" not in reading.tensors:
-        output = _projected(output, given)
     return output if shares is None else (output, shares)
 
 
-def _refuse(reading: Reading, query: Any, key: Any, value: Any, is_causal: bool) -> None:
+def _refuse(reading: Reading, query: Any, key: Any, value: Any, heads: int, is_causal: bool) -> None:
     """Raise Unsupported for what the call of the layer cannot say."""
+    if heads > 1 and not reading.has_heads:
+        raise Unsupported("it has one head")
+    if reading.rotates and (query.shape[-1] // heads) % 2:
+        raise Unsupported("it rotates pairs of features, and heads of an odd number have none")
     if reading.forward.is_self and not (_same(query, key) and _same(query, value)):
         raise Unsupported("it takes one sequence, which is query, key and value")
     if "value" not in reading.forward.tokens.values() and not reading.forward.listed and not _same(key, value):
@@ -80,12 +109,3 @@ def _refuse(reading: Reading, query: Any, key: Any, value: Any, is_causal: bool)
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one is other or (one.shape == other.shape and np.array_equal(one, other, equal_nan=True))
-
-
-def _projected(output: NDArray[Any], given: Mapping[str, Any]) -> NDArray[Any]:
-    """Return the output of a layer that has no output projection, times the case's own."""
-    wide = np.float64 if output.dtype.itemsize < 8 or output.dtype == np.float64 else output.dtype
-    projected = output.astype(wide) @ given["w_output"].astype(wide)
-    if given.get("b_output") is not None:
-        projected = projected + given["b_output"].astype(wide)
-    return projected.astype(output.dtype)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
-from attnspec_modules.attention.constructing import Sizes, made_with
-from attnspec_modules.attention.layer_reading import MATRICES, Reading
+from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading
 from attnspec_modules.attention.masking import CannotSayError, fitting_mask
-from attnspec_modules.attention.placing import filled
-from attnspec_modules.attention.rotating import neutral, without_rotation
+from attnspec_modules.attention.placing import filled, of_each_head
+from attnspec_modules.attention.rotating import is_table, neutral, rotating_functions, standing_still, still
 from attnspec_modules.libraries import Library, Parameter
+from attnspec_modules.libraries.kinds import entries_of
 
 _SHORTEST = 64
 """Tokens for which a layer is made where cases have fewer: one layer then serves them all."""
@@ -25,11 +27,12 @@ _MOST_KEPT = 64
 
 
 class Made(NamedTuple):
-    """A layer, the parameters it holds, and its state before any call."""
+    """A layer, the parameters it holds, its state before any call, and whether it rotates, which is taken out."""
 
     layer: Any
     parameters: Mapping[str, Parameter]
     state: Any
+    rotates: bool
 
 
 class Call(NamedTuple):
@@ -48,60 +51,121 @@ class LayerRunner:
     def __init__(self, layer_class: type, library: Library, reading: Reading) -> None:
         self.layer_class, self.library, self.reading = layer_class, library, reading
         self._made: dict[tuple[Any, ...], Made] = {}
+        self._rotating = rotating_functions(layer_class)
 
     def made(self, sizes: Sizes, dtype: str) -> Made:
         """Return a layer for shapes and a dtype, which is made anew where there is none."""
         if (sizes, dtype) not in self._made:
             keywords = made_with(self.reading.constructor, sizes)
-            layer = self.library.made(self.layer_class, keywords, dtype)
-            if not self.library.parameters(layer):
-                # Its variables appear in the first call.
-                tokens = np.zeros((1, 2, sizes.width), numpy_dtype(dtype))
-                self.library.called(layer, *self._arguments(Call(tokens, tokens, tokens), sizes), dtype)
-            if self.reading.rotation:
-                without_rotation(layer)
+            with self._around(sizes):
+                layer = self.library.made(self.layer_class, keywords, dtype)
+                if not self.library.parameters(layer):
+                    # Its variables appear in the first call.
+                    tokens = np.zeros((1, 2, sizes.width), numpy_dtype(dtype))
+                    self.library.called(layer, [], self._arguments(Call(tokens, tokens, tokens), sizes, {}), dtype)
+            rotates = still(layer) or bool(self._rotating) or any(map(is_table, self.reading.forward.fixed.values()))
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
-            self._made[sizes, dtype] = Made(layer, self.library.parameters(layer), self.library.state(layer))
+            self._made[sizes, dtype] = Made(layer, self.library.parameters(layer), self.library.state(layer), rotates)
         return self._made[sizes, dtype]
+
+    @contextmanager
+    def _around(self, sizes: Sizes) -> Generator[None]:
+        """Have the layer's file hold the numbers of a case where it is made with them, and rotate nothing."""
+        scope = scope_of(self.layer_class)
+        changed = globals_with(self.reading.constructor, sizes) | standing_still(scope, self._rotating)
+        before = {name: scope[name] for name in changed}
+        scope.update(changed)
+        try:
+            yield
+        finally:
+            scope.update(before)
 
     def run(
         self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the output (B, Sq, D) of a call, and the weights of each head, if they are returned."""
-        dtype = call.query.dtype.name
+        sizes = self._sizes(call, heads, weights)
         made = self.ready(call, weights, heads)
-        given, named = self._arguments(call, self._sizes(call, heads), raw)
         try:
-            if self.reading.forward.cache is not None and _can_grow(call, self.reading):
-                return self._grown(made, call, self._sizes(call, heads)), None
-            returned = self.library.called(made.layer, given, named, dtype)
+            with self._around(sizes):
+                if raw is None and self._grows(call):
+                    output, shares = self._grown(made, call, sizes), None
+                else:
+                    output, shares, _ = self._called(made, call, sizes, self._arguments(call, sizes, raw))
         finally:
             self.library.reset(made.layer, made.state)
-        return self._read(returned, call, heads)
+        if "w_output" in weights and not _fills(self.reading, made, "w_output"):
+            output = projected(output, weights["w_output"], weights.get("b_output"))
+        return output, shares
+
+    def returned(self, made: Made, call: Call, sizes: Sizes) -> Any:
+        """Return all that a call gives back, without any mask."""
+        try:
+            with self._around(sizes):
+                return self.library.called(made.layer, [], self._arguments(call, sizes, {}), call.query.dtype.name)
+        finally:
+            self.library.reset(made.layer, made.state)
+
+    def _called(
+        self, made: Made, call: Call, sizes: Sizes, named: Mapping[str, Any]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None, Any]:
+        """Return output and weights of a call, and all that it returned."""
+        returned = self.library.called(made.layer, [], named, call.query.dtype.name)
+        return *self._read(returned, call, sizes.heads), returned
+
+    def _grows(self, call: Call) -> bool:
+        """Return whether a case is one for the cache: tokens one after another, each of which sees those before it."""
+        is_one = call.query.shape == call.key.shape and call.query.shape[1] > 1
+        return self.reading.forward.grows is not None and is_one and call.is_causal and call.mask is None
+
+    def _grown(self, made: Made, call: Call, sizes: Sizes) -> NDArray[Any]:
+        """Return the output of tokens that come in parts: the first half at once, then one by one."""
+        forward, tokens = self.reading.forward, call.query.shape[1]
+        assert forward.grows is not None
+        first = (tokens + 1) // 2 if self.reading.causality != "none" else 1
+        outputs: list[NDArray[Any]] = []
+        cache: Any = None
+        for begin, end in [(0, first), *((position, position + 1) for position in range(first, tokens))]:
+            parts = [array[:, begin:end] for array in call[:3]]
+            part = Call(parts[0], parts[1], parts[2], None, is_causal=begin == 0 and end > 1)
+            named = self._arguments(part, sizes) | dict.fromkeys(forward.switched, True)
+            if forward.position is not None:
+                named[forward.position] = begin
+            if forward.cache is not None and forward.grows == "returned":
+                named[forward.cache] = cache
+            output, _, returned = self._called(made, part, sizes, named)
+            if forward.grows == "returned":
+                cache = _cache_in(returned, forward)
+            outputs.append(output)
+        return np.concatenate(outputs, axis=1)
 
     def ready(self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int) -> Made:
         """Return a layer for a call, filled with its weights."""
-        made = self.made(self._sizes(call, heads), call.query.dtype.name)
+        made = self.made(self._sizes(call, heads, weights), call.query.dtype.name)
         shapes = {name: parameter.shape for name, parameter in made.parameters.items()}
-        width = call.query.shape[-1]
-        zeros = {
-            name: np.zeros((width,) * (2 if name in MATRICES else 1), call.query.dtype) for name in self.reading.tensors
-        }
+        width, dtype = call.query.shape[-1], call.query.dtype
+        zeros: dict[str, NDArray[Any]] = {}
+        for matrix, bias in zip(MATRICES, BIASES, strict=True):
+            zeros[matrix] = np.zeros((width, width), dtype)
+            zeros[bias] = np.zeros(weights.get(matrix, zeros[matrix]).shape[-1], dtype)
         self.library.fill(made.layer, filled(self.reading.parameters, shapes, {**zeros, **weights}, heads))
         return made
 
-    def _sizes(self, call: Call, heads: int) -> Sizes:
+    def _sizes(self, call: Call, heads: int, weights: Mapping[str, NDArray[Any]]) -> Sizes:
         longest = max(call.query.shape[-2], call.key.shape[-2], _SHORTEST)
         causal = call.is_causal if self.reading.causality == "constructor" else False
-        return Sizes(call.query.shape[-1], heads, longest, max(call.query.shape[0], 8), causal)
+        width = call.query.shape[-1]
+        keys, values = (
+            None if name not in weights or weights[name].shape[-1] == width else weights[name].shape[-1]
+            for name in ("w_query", "w_value")
+        )
+        return Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values)
 
-    def _arguments(
-        self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments(self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
         forward = self.reading.forward
         named: dict[str, Any] = {
-            name: neutral(value, call.query.shape, call.key.shape, sizes) for name, value in forward.fixed.items()
+            name: neutral(value, call.query.shape[-2], sizes, call.query.dtype) for name, value in forward.fixed.items()
         }
         tokens = {"query": call.query, "x": call.query, "key": call.key, "value": call.value, "context": call.key}
         for name, role in forward.tokens.items():
@@ -115,7 +179,7 @@ class LayerRunner:
             named |= self._mask(call, sizes.heads)
         else:
             named |= {form.name: None for form in self.reading.masks if form.needed} | dict(raw)
-        return [], named
+        return named
 
     def _mask(self, call: Call, heads: int) -> dict[str, Any]:
         causal = call.is_causal and self.reading.causality == "mask"
@@ -135,22 +199,38 @@ class LayerRunner:
 
     def _read(self, returned: Any, call: Call, heads: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
         forward = self.reading.forward
-        entries = list(returned.values()) if isinstance(returned, dict) else returned
-        output = entries if forward.output is None else entries[forward.output]
+        entries = entries_of(returned)
+        output = entries[forward.output or 0]
         if forward.rank == 2 and getattr(output, "ndim", 0) == 2:
             output = output[np.newaxis]
         elif not forward.batch_first and getattr(output, "ndim", 0) == 3:
             output = output.swapaxes(0, 1)
         weights = None if forward.weights is None else entries[forward.weights]
         expected = (call.query.shape[0], heads, call.query.shape[1], call.key.shape[1])
-        if weights is not None and weights.shape != expected:
+        # Weights that are kept in less than the output has are no output of the operation.
+        if weights is not None and (weights.shape != expected or weights.dtype.itemsize < output.dtype.itemsize):
             weights = None
         return output, weights
 
-    def _grown(self, made: Made, call: Call, sizes: Sizes) -> NDArray[Any]:
-        raise NotImplementedError
+
+def _fills(reading: Reading, made: Made, name: str) -> bool:
+    """Return whether a layer, as it was made, has a parameter for a matrix; one head may do without its output's."""
+    patterns = {path: of_each_head(path)[0] for path in made.parameters}
+    found = (reading.parameters.get(path) or reading.parameters.get(pattern) for path, pattern in patterns.items())
+    return any(name in placement.tensors for placement in found if placement is not None)
 
 
-def _can_grow(call: Call, reading: Reading) -> bool:
-    del call, reading
-    return False
+def _cache_in(returned: Any, forward: Forward) -> Any:
+    """Return what a call gave back beside output and weights; None for nothing."""
+    entries = entries_of(returned)
+    kept = [each for number, each in enumerate(entries) if number not in (forward.output, forward.weights)]
+    kept = [each for each in kept if each is not None]
+    return tuple(kept) if len(kept) > 1 else next(iter(kept), None)
+
+
+def projected(output: NDArray[Any], matrix: NDArray[Any], bias: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the output of a layer that has no output projection, times the case's own, rounded once."""
+    result = output.astype(np.float64) @ matrix.astype(np.float64)
+    if bias is not None:
+        result = result + bias.astype(np.float64)
+    return result.astype(output.dtype)

@@ -9,7 +9,7 @@ from typing import Any
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
-WORDS = ("width", "heads", "head_width", "length", "batch", "causal", "rngs")
+WORDS = ("width", "inner", "heads", "head_width", "value_width", "length", "batch", "causal", "rngs")
 """What stands for a number of the case among the arguments of a constructor."""
 
 
@@ -49,6 +49,9 @@ class Forward:
 
     `listed`: the tensors come as one list under that name. `batch_first` is False for (S, B, D); `ranks` is 2 for a
     layer of tokens without a batch.
+
+    `grows` is ``inside`` or ``returned`` for a layer with a cache that grows from call to call: under the argument
+    `cache`, from the `position`, with those that are `switched` on for it.
     """
 
     tokens: Mapping[str, str]
@@ -60,6 +63,9 @@ class Forward:
     output: int | None = None
     weights: int | None = None
     cache: str | None = None
+    position: str | None = None
+    switched: tuple[str, ...] = ()
+    grows: str | None = None
 
     @property
     def is_self(self) -> bool:
@@ -79,8 +85,8 @@ class Reading:
     parameters: Mapping[str, Placement] = field(default_factory=dict[str, Placement])
     masks: tuple[MaskForm, ...] = ()
     causality: str = "none"
+    rotates: bool = False
     has_heads: bool = True
-    rotation: bool = False
     left_out: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])

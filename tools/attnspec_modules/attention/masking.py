@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,15 @@ def fitting_mask(
 
 
 def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    if form.axes == "nqk":
+        whole = _in_form(replace(form, axes="bhqk"), mask, shape, dtype)
+        return whole.reshape(-1, *shape[2:])
     lengths = dict(zip("bhqk", shape, strict=True))
     for axis, letter in enumerate("bhqk"):
-        if letter not in form.axes and mask.shape[axis] > 1:
+        if letter not in form.axes and mask.shape[axis] != 1:
+            if not mask.size:
+                mask = np.ones((1,) * 4, mask.dtype)
+                break
             first = mask.take([0], axis=axis)
             if not np.array_equal(np.broadcast_to(first, mask.shape), mask):
                 words = {"b": "batch entries", "h": "heads", "q": "queries", "k": "keys"}
@@ -73,7 +80,7 @@ def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: 
     kept = [letter if letter in form.axes else "1" for letter in "bhqk"]
     # Axes of length 1 that the form does not have are dropped from the left to right.
     wanted = list(form.axes)
-    index = []
+    index: list[Any] = []
     for letter in kept:
         if wanted and (letter == wanted[0] or (letter == "1" and wanted[0] == "1")):
             wanted.pop(0)

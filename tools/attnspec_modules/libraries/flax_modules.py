@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attnspec.tensors.jax_programs import Programs
 from attnspec.tensors.libraries import import_library
+from attnspec_modules.libraries.kinds import is_array
 from attnspec_modules.libraries.library import Parameter, with_tensors
 from attnspec_modules.libraries.walking import walked
 
@@ -69,7 +70,7 @@ class Flax:
         arrays = {f"leaf{number}": leaf for number, leaf in enumerate(leaves) if _is_numeric(leaf)}
 
         def taken(value: Any) -> Any:
-            if not isinstance(value, np.ndarray):
+            if not is_array(value):
                 return value
             arrays[f"given{len(arrays)}"] = jax.numpy.asarray(value)
             return _Given(f"given{len(arrays) - 1}")
@@ -85,7 +86,9 @@ class Flax:
 
         with _numbers(dtype):
             by_position, by_name = with_tensors(list(given), taken), with_tensors(dict(named), taken)
-            returned = self._programs.call(function, arrays, type(layer), (dtype, *map(str, by_name.items())))
+            returned = self._programs.call(
+                function, arrays, type(layer).__qualname__, (dtype, *map(str, by_name.items()))
+            )
             return with_tensors(returned, _array)
 
 
@@ -105,10 +108,6 @@ def _variables(layer: Any) -> Iterator[tuple[str, Any, str, Any]]:
         lambda value: isinstance(value, nnx.Variable) and not isinstance(value, nnx.RngState),
         lambda value: isinstance(value, nnx.Module | nnx.List | nnx.Dict),
     )
-
-
-def _tensor(value: Any) -> Any:
-    return jax.numpy.asarray(value) if isinstance(value, np.ndarray) else value
 
 
 def _array(value: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.tensors.libraries import import_library
+from attnspec_modules.libraries.kinds import is_array
 from attnspec_modules.libraries.library import Parameter, with_tensors
 from attnspec_modules.libraries.walking import walked
 
@@ -64,7 +65,7 @@ def _variables(layer: Any) -> Iterator[tuple[str, Any, str, Any]]:
 
 
 def _tensor(value: Any) -> Any:
-    return keras.ops.convert_to_tensor(value, dtype=value.dtype.name) if isinstance(value, np.ndarray) else value
+    return keras.ops.convert_to_tensor(value, dtype=value.dtype.name) if is_array(value) else value
 
 
 def _array(value: Any) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from attnspec_modules.libraries.kinds import is_dict, is_listed
+
 _BASES = {
     ("torch", "Module"): "torch",
     ("flax.nnx", "Module"): "flax",
@@ -78,7 +80,7 @@ def method_of(layer_class: type) -> str | None:
     """Return the method that runs layers of a class, or None."""
     for base in layer_class.__mro__:
         for name in _CALLED:
-            if name in vars(base) and base.__name__ not in ("Module", "Layer", "object"):
+            if name in base.__dict__ and base.__name__ not in ("Module", "Layer", "object"):
                 return name
     return None
 
@@ -88,12 +90,13 @@ def library_called(name: str) -> Library:
     return import_module(f"attnspec_modules.libraries.{_MODULES[name]}").LIBRARY
 
 
+_LISTS: Mapping[Any, Any] = {list: list, tuple: tuple}
+
+
 def with_tensors(value: Any, tensor: Any) -> Any:
     """Return a value in which each array is what `tensor` makes of it, inside lists, tuples and dicts, too."""
-    if isinstance(value, list):
-        return [with_tensors(each, tensor) for each in value]
-    if type(value) is tuple:
-        return tuple(with_tensors(each, tensor) for each in value)
-    if isinstance(value, dict):
+    if is_listed(value) and type(value) in _LISTS:
+        return _LISTS[type(value)](with_tensors(each, tensor) for each in value)
+    if is_dict(value):
         return {name: with_tensors(each, tensor) for name, each in value.items()}
     return tensor(value)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.tensors import tensors_called
+from attnspec_modules.libraries.kinds import attributes_of, is_array, is_dict
 from attnspec_modules.libraries.library import Parameter, with_tensors
 from attnspec_modules.libraries.walking import walked
 
@@ -31,7 +32,7 @@ class Plain:
         if getattr(layer, "training", False) is True:
             layer.training = False
         for _, holder, name, value in list(_arrays(layer)):
-            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            if is_array(value) and value.dtype.kind == "f":
                 _put(holder, name, value.astype(numpy_dtype(dtype)))
         return layer
 
@@ -51,12 +52,12 @@ class Plain:
 
     def state(self, layer: Any) -> Any:
         """Return a copy of all that it holds."""
-        return copy.deepcopy(vars(layer))
+        return copy.deepcopy(attributes_of(layer))
 
     def reset(self, layer: Any, state: Any) -> None:
         """Put back what it had."""
-        vars(layer).clear()
-        vars(layer).update(copy.deepcopy(state))
+        attributes_of(layer).clear()
+        attributes_of(layer).update(copy.deepcopy(state))
 
     def called(self, layer: Any, given: Sequence[Any], named: Mapping[str, Any], dtype: str) -> Any:
         """Call it with arrays of the kind that it holds."""
@@ -65,7 +66,7 @@ class Plain:
         run = layer if callable(layer) else layer.forward
 
         def tensor(value: Any) -> Any:
-            return _like(value, example) if isinstance(value, np.ndarray) else value
+            return _like(value, example) if is_array(value) else value
 
         def array(value: Any) -> Any:
             library = _library(value)
@@ -83,7 +84,7 @@ def _arrays(layer: Any) -> Iterator[tuple[str, Any, str, Any]]:
     own = type(layer).__module__
     return walked(
         layer,
-        lambda value: isinstance(value, np.ndarray) or _library(value) is not None,
+        lambda value: is_array(value) or _library(value) is not None,
         lambda value: type(value).__module__ == own or (hasattr(value, "__dict__") and not callable(value)),
     )
 
@@ -99,7 +100,7 @@ def _like(array: Any, example: Any) -> Any:
 
 
 def _put(holder: Any, name: str, value: Any) -> None:
-    if isinstance(holder, dict):
+    if is_dict(holder):
         holder[name] = value
     elif isinstance(holder, list):
         holder[int(name)] = value

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.tensors.of_torch import to_array, to_tensor, torch
+from attnspec_modules.libraries.kinds import attributes_of, is_array
 from attnspec_modules.libraries.library import Parameter, with_tensors
 
 
@@ -46,15 +47,15 @@ class Torch:
 
     def state(self, layer: Any) -> Any:
         """Return what may change in a call: buffers and plain attributes, such as caches."""
-        return [(module, _copied(vars(module)), _copied(module._buffers)) for module in layer.modules()]
+        return [(module, _copied(attributes_of(module)), _copied(module._buffers)) for module in layer.modules()]
 
     def reset(self, layer: Any, state: Any) -> None:
         """Make a module forget the calls since its state was taken."""
         del layer
         for module, attributes, buffers in state:
-            for name in vars(module).keys() - attributes.keys() - _REGISTERED:
-                del vars(module)[name]
-            vars(module).update(_copied(attributes))
+            for name in attributes_of(module).keys() - attributes.keys() - _REGISTERED:
+                del attributes_of(module)[name]
+            attributes_of(module).update(_copied(attributes))
             module._buffers.update(_copied(buffers))
 
     def called(self, layer: Any, given: Sequence[Any], named: Mapping[str, Any], dtype: str) -> Any:
@@ -68,7 +69,12 @@ _REGISTERED = {"_parameters", "_buffers", "_modules"}
 
 
 def _attributes(layer: Any) -> list[Any]:
-    return [value for module in layer.modules() for value in vars(module).values() if isinstance(value, torch.Tensor)]
+    return [
+        value
+        for module in layer.modules()
+        for value in attributes_of(module).values()
+        if isinstance(value, torch.Tensor)
+    ]
 
 
 def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +86,7 @@ def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tensor(value: Any) -> Any:
-    return to_tensor(value, "cpu") if isinstance(value, np.ndarray) else value
+    return to_tensor(value, "cpu") if is_array(value) else value
 
 
 def _array(value: Any) -> Any:

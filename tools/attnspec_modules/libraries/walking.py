@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from attnspec_modules.libraries.kinds import attributes_of, is_dict, is_listed
 
 _DEEPEST = 5
 """Attributes of attributes: a layer holds lists of heads, which hold layers, which hold variables."""
@@ -28,7 +30,7 @@ def walked(
             if is_leaf(value):
                 seen.add(id(value))
                 yield ".".join((*path, name.lstrip("_"))), holder, name, value
-            elif len(path) < _DEEPEST and (isinstance(value, list | tuple | dict) or is_node(value)):
+            elif len(path) < _DEEPEST and (is_listed(value) or is_dict(value) or is_node(value)):
                 seen.add(id(value))
                 yield from visit((*path, name.lstrip("_")), value)
 
@@ -36,14 +38,14 @@ def walked(
 
 
 def _entries(holder: Any) -> list[tuple[str, Any]]:
-    if isinstance(holder, Mapping):
+    if is_dict(holder):
         return [(str(name), value) for name, value in holder.items()]
-    if isinstance(holder, list | tuple):
+    if is_listed(holder):
         return [(str(number), value) for number, value in enumerate(holder)]
-    try:
-        attributes = vars(holder)
-    except TypeError:
+    if not hasattr(holder, "__dict__"):
         return []
+    # A Keras layer on PyTorch keeps its layers as PyTorch does.
+    attributes = attributes_of(holder) | attributes_of(holder).get("_modules", {})
     entries = [(name, value) for name, value in attributes.items() if name not in _KEPT_TWICE]
     # What a layer shows by a plain name comes before what it keeps beside it.
     return sorted(entries, key=lambda entry: entry[0].startswith("_"))

@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
+from attnspec.contract.dtypes import numpy_dtype
 from attnspec_modules.attention.layer import Call, LayerRunner
 
 _WIDTH, _KEYS, _ROW = 8, 4, 2
+
+_ALIKE = 0.03
+"""Distance of a mean that is rounded to half precision."""
 
 
 def conventions_of(runner: LayerRunner) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -39,15 +43,15 @@ def _call(shape: tuple[int, int, int], mask: NDArray[Any] | None = None) -> Call
     return Call(query, key, key, mask)
 
 
-def _answer(runner: LayerRunner, call: Call) -> NDArray[Any] | None:
+def _answer(runner: LayerRunner, call: Call, dtype: str | None = None) -> NDArray[Any] | None:
     causal = runner.reading.causality == "built in"
-    dtype = runner.reading.dtypes[0]
-    tokens = [array.astype(dtype) for array in call[:3]]
+    dtype = dtype or runner.reading.dtypes[0]
+    tokens = [array.astype(numpy_dtype(dtype)) for array in call[:3]]
     tokens = [tokens[0]] * 3 if call.query is call.key else tokens
-    mask = call.mask if call.mask is None or call.mask.dtype == np.bool_ else call.mask.astype(dtype)
-    weights = {name: np.eye(_WIDTH).astype(dtype) for name in ("w_query", "w_key", "w_value", "w_output")}
+    mask = call.mask if call.mask is None or call.mask.dtype == np.bool_ else call.mask.astype(numpy_dtype(dtype))
+    weights = {name: np.eye(_WIDTH).astype(numpy_dtype(dtype)) for name in ("w_query", "w_key", "w_value", "w_output")}
     try:
-        output, _ = runner.run(Call(*tokens, mask, causal), weights, 1)
+        output, _ = runner.run(Call(tokens[0], tokens[1], tokens[2], mask, causal), weights, 1)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -58,17 +62,24 @@ def _answer(runner: LayerRunner, call: Call) -> NDArray[Any] | None:
 
 def _of_masked_rows(runner: LayerRunner) -> dict[str, str]:
     """Return what becomes of a row without keys, under a mask of truth values and one of numbers."""
-    choices: list[str | None] = []
     allowed = np.ones((1, 1, _KEYS, _KEYS), np.bool_)
     allowed[..., _ROW, :] = False
     if not any("q" in form.axes for form in runner.reading.masks):
         allowed[:] = False
-    for mask in (allowed, np.where(allowed, 0.0, -np.inf)):
+
+    def chosen(mask: NDArray[Any], dtype: str) -> str | None:
         call = _call((1, _KEYS, _KEYS), mask)
-        output = _answer(runner, call)
-        choices.append(None if output is None or not output.size else _choice(output[0, _ROW], call.value[0]))
-    boolean, numbers = choices
+        output = _answer(runner, call, dtype)
+        return None if output is None or not output.size else _choice(output[0, _ROW], call.value[0])
+
+    first, *others = runner.reading.dtypes
+    boolean, numbers = chosen(allowed, first), chosen(np.where(allowed, 0.0, -np.inf), first)
     found = {} if boolean is None else {"fully_masked_row": boolean}
+    for dtype in others:
+        # A large number that fills excluded scores is infinite in float16.
+        choice = chosen(allowed, dtype)
+        if choice is not None and choice != boolean:
+            found[f"fully_masked_row@{dtype}"] = choice
     if numbers is not None and numbers != (boolean or "zero"):
         found["fully_masked_row@float_mask"] = numbers
     return found
@@ -79,7 +90,7 @@ def _choice(row: NDArray[Any], values: NDArray[Any]) -> str | None:
         return "nan"
     if not row.any():
         return "zero"
-    if np.allclose(row, values.mean(axis=0), atol=1e-5):
+    if np.allclose(row, values.mean(axis=0), atol=_ALIKE):
         return "uniform"
     return "weighted" if np.isfinite(row).all() else None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +17,24 @@ from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
-from attnspec_modules.attention.finding.probes import first_is_query, is_proportional, shares, token_alone
+from attnspec_modules.attention.finding.probes import (
+    first_is_query,
+    is_inside_float32,
+    is_proportional,
+    remembers,
+    shares,
+    token_alone,
+)
 from attnspec_modules.attention.layer import Call, LayerRunner
-from attnspec_modules.attention.layer_reading import MATRICES, Placement, Reading
+from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
+from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
+from attnspec_modules.libraries.kinds import entries_of, is_dict, is_listed
 
 _WIDTH, _HEADS = 12, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
 
+_SIZES = Sizes(_WIDTH, _HEADS, 64, 8)
 _BATCH, _TOKENS = 2, 5
 
 _UNDECIDED_AT_MOST = 2
@@ -69,17 +80,47 @@ class Finder:
             names = []
         trouble = ""
         for constructor in tried:
-            for rank, batch_first in ((3, True), (2, True)):
-                forward = replace(self.reading.forward, rank=rank, batch_first=batch_first)
+            for forward in self._forms():
                 runner = self._runner(constructor=constructor, forward=forward)
-                answer = self._answered(runner, 1 if rank == 2 else _BATCH)
+                answer = self._answered(runner, 1 if forward.rank == 2 else _BATCH)
                 if isinstance(answer, str):
                     trouble = trouble or answer
                     continue
                 output, weights = answer
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
+                self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
+                self._take(rotates=self.runner.made(_SIZES, "float32").rotates)
                 return
         raise self._asks_for(names, trouble)
+
+    def _mixes_entries(self) -> bool:
+        """Return whether what is changed in one token shows in others of its position, and not of its batch entry."""
+        if self.reading.forward.rank != 3:
+            return False
+        tokens = np.random.default_rng(0).normal(size=(_BATCH, _TOKENS, _WIDTH)).astype("float32")
+        other = tokens.copy()
+        other[0, -1] += 1
+        made = self.runner.made(_SIZES, "float32")
+        one, two = (self.runner.returned(made, Call(each, each, each), _SIZES) for each in (tokens, other))
+        index = self.reading.forward.output
+        if index is not None:
+            one, two = (list(each.values())[index] if is_dict(each) else each[index] for each in (one, two))
+        changed = np.abs(np.asarray(one) - np.asarray(two)).max(axis=-1) > 0
+        return bool(changed[1:, -1].any()) and not changed[:, :-1].any()
+
+    def _forms(self) -> Iterator[Forward]:
+        """Give the ways of calling that are tried, the most usual first."""
+        forward = self.reading.forward
+        for tables in OTHER_FORMS:
+            fixed = {
+                name: tables.get(value, value) if isinstance(value, str) else value
+                for name, value in forward.fixed.items()
+            }
+            if fixed != forward.fixed or not tables:
+                yield replace(forward, fixed=fixed)
+        if forward.is_self:
+            yield replace(forward, listed=("query", "key", "value"))
+        yield replace(forward, rank=2)
 
     def _asks_for(self, names: Sequence[str], trouble: str) -> TargetError:
         if names:
@@ -94,20 +135,17 @@ class Finder:
         dtype = "float32"
         tokens = np.random.default_rng(0).normal(size=(batch, _TOKENS, _WIDTH)).astype(dtype)
         call = Call(tokens, tokens, tokens)
-        sizes = Sizes(_WIDTH, _HEADS, 64, 8)
         try:
-            made = runner.made(sizes, dtype)
-            given, named = runner._arguments(call, sizes, {})
-            returned = self.library.called(made.layer, given, named, dtype)
+            returned = runner.returned(runner.made(_SIZES, dtype), call, _SIZES)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         wanted = tokens.shape if runner.reading.forward.rank == 3 else tokens.shape[1:]
-        if not isinstance(returned, tuple | list | dict):
+        if not (is_listed(returned) or is_dict(returned)):
             shape = getattr(returned, "shape", None)
             return (None, None) if shape == wanted else f"it returned the shape {shape} for tokens {wanted}"
-        entries = list(returned.values()) if isinstance(returned, dict) else returned
+        entries = entries_of(returned)
         shapes = [getattr(each, "shape", None) for each in entries]
         if wanted not in shapes:
             return f"it returned the shapes {shapes} for tokens {wanted}"
@@ -116,9 +154,22 @@ class Finder:
 
     def fill_in(self) -> None:
         """Find which matrices and biases the parameters hold."""
-        parameters = self.runner.made(Sizes(_WIDTH, _HEADS, 64, 8), "float32").parameters
-        sizes = Sizes(_WIDTH, _HEADS, 64, 8)
-        candidates = candidates_of(parameters, sizes, self.renames, self.name)
+        sizes = _SIZES
+        parameters = self.runner.made(sizes, "float32").parameters
+        has_heads = _has_heads(self.reading.constructor)
+        try:
+            candidates = candidates_of(parameters, sizes, self.renames, self.name)
+        except TargetError:
+            # One matrix may serve every head; it is that of the contract where there is one head.
+            sizes, of_many = _SIZES._replace(heads=1), parameters
+            parameters = self.runner.made(sizes, "float32").parameters
+            if {path: each.shape for path, each in parameters.items()} == {p: e.shape for p, e in of_many.items()}:
+                raise
+            candidates = candidates_of(parameters, sizes, self.renames, self.name)
+            has_heads = False
+            self.said.append("one matrix serves every head, so that one head alone is graded")
+        has_heads = has_heads or any("#" in path for path in candidates)
+        self._take(has_heads=has_heads)
         placements = {path: each.placements[0] for path, each in candidates.items()}
         missing = [name for name in MATRICES[:3] if not any(name in each.tensors for each in placements.values())]
         if missing:
@@ -127,13 +178,15 @@ class Finder:
                 f"{self.name} has no parameter for {', '.join(missing)}; it holds {kept}. If one of them is it, say: "
                 f"--rename NAME={missing[0]}"
             )
-        self._take(parameters=self._chosen(candidates, placements))
+        self._take(parameters=self._chosen(candidates, placements, sizes))
         is_open = any("r" in each.axes for each in self.reading.parameters.values())
         is_open = is_open or not all(each.named for each in candidates.values())
         if is_open and first_is_query(self.runner, "float32") is False:
             self._take(parameters={path: _swapped(each) for path, each in self.reading.parameters.items()})
 
-    def _chosen(self, candidates: Mapping[str, Candidates], likeliest: dict[str, Placement]) -> dict[str, Placement]:
+    def _chosen(
+        self, candidates: Mapping[str, Candidates], likeliest: dict[str, Placement], sizes: Sizes
+    ) -> dict[str, Placement]:
         """Return the placements under which a token alone becomes x W_v W_o; the likeliest where none does."""
         open_ = {path: each for path, each in candidates.items() if len(each.placements) > 1}
         if not open_:
@@ -141,9 +194,9 @@ class Finder:
         seen = [path for path in open_ if {"w_value", "w_output"} & {*likeliest[path].tensors}]
         for choice in itertools.product(*(open_[path].placements for path in seen)):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
-            tried = _alike(tried, candidates, seen)
+            tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
             try:
-                distance = token_alone(self._runner(parameters=tried), _HEADS, _WIDTH, "float32")
+                distance = token_alone(self._runner(parameters=tried), sizes.heads, _WIDTH, "float32")
             except KeyboardInterrupt:
                 raise
             except BaseException:
@@ -168,9 +221,9 @@ class Finder:
             causality = "built in"
         else:
             causality = "none"
-        masks = []
+        masks: list[MaskForm] = []
         for form in self.reading.masks:
-            found, unclear = mask_found(self.runner, form, dtype, heads=True)
+            found, unclear = mask_found(self.runner, form, dtype, heads=self.reading.has_heads)
             if unclear is not None:
                 self.said.append(unclear)
             if found is not None:
@@ -179,6 +232,8 @@ class Finder:
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
         self._take(masks=tuple(masks), causality=causality)
+        if forward.grows is not None and causality != "none" and not remembers(self.runner):
+            self._take(forward=replace(forward, grows=None))
 
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""
@@ -186,8 +241,10 @@ class Finder:
         if not offered:
             raise TargetError(f"{self.name} returns none of the dtypes {', '.join(FLOAT_DTYPES)} as it was given.")
         self._take(dtypes=tuple(offered))
+        inside = "float64" in offered and is_inside_float32(self.runner)
         conventions, without = conventions_of(self.runner)
-        self._take(conventions=conventions, without=without)
+        precision = {"accumulation": "float32"} if inside else {}
+        self._take(conventions={**precision, **conventions}, without=without)
 
     def _comes_back(self, dtype: str) -> bool:
         tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
@@ -196,12 +253,19 @@ class Finder:
         mask = allowed if any("q" in form.axes for form in self.reading.masks) else None
         try:
             call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
-            output, _ = self.runner.run(call, weights, 2)
+            output, _ = self.runner.run(call, weights, 2 if self.reading.has_heads else 1)
         except KeyboardInterrupt:
             raise
         except BaseException:
             return False
         return getattr(output, "dtype", None) == tokens.dtype
+
+
+def _has_heads(constructor: Mapping[str, Any]) -> bool:
+    """Return whether a layer is made with a number of heads."""
+    nested = [value for value in constructor.values() if is_dict(value)]
+    # A configuration of which nothing is known answers by name.
+    return any(each == {"": None} or "heads" in each.values() for each in (*nested, constructor))
 
 
 def _alike(
@@ -222,6 +286,21 @@ def _alike(
     return found
 
 
+def _with_their_biases(placements: dict[str, Placement], candidates: Mapping[str, Candidates]) -> dict[str, Placement]:
+    """Return placements in which biases have the order of the matrices to which they belong."""
+    orders = {
+        frozenset(each.tensors): each for each in placements.values() if "d" in each.axes and len(each.tensors) > 1
+    }
+    found = dict(placements)
+    for path, each in placements.items():
+        matrix = orders.get(frozenset(name.replace("b_", "w_", 1) for name in each.tensors))
+        if matrix is not None and each.tensors[0].startswith("b_"):
+            tensors = tuple(name.replace("w_", "b_", 1) for name in matrix.tensors)
+            wanted = Placement(tensors, matrix.axes.replace("d", ""))
+            found[path] = wanted if wanted in candidates[path].placements else each
+    return found
+
+
 def _swapped(placement: Placement) -> Placement:
     other = {"w_query": "w_key", "w_key": "w_query", "b_query": "b_key", "b_key": "b_query"}
     return replace(placement, tensors=tuple(other.get(name, name) for name in placement.tensors))
@@ -234,9 +313,12 @@ def find_reading(
 
     Raises TargetError, which asks by name for what cannot be found.
     """
-    finder = Finder(layer_class, instance, library, renames)
-    finder.construct()
-    finder.fill_in()
-    finder.attend()
-    finder.declare()
+    with warnings.catch_warnings():
+        # Of probes, nobody is to be warned.
+        warnings.simplefilter("ignore")
+        finder = Finder(layer_class, instance, library, renames)
+        finder.construct()
+        finder.fill_in()
+        finder.attend()
+        finder.declare()
     return finder.reading, tuple(finder.said)

@@ -44,7 +44,8 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
         )
     fixed: dict[str, Any] = {}
     masks: list[MaskForm] = []
-    causal = cache = None
+    causal = cache = position = None
+    switched: list[str] = []
     for each in parameters:
         meaning = meanings.get(each.name)
         is_demanded = each.default is _EMPTY
@@ -53,7 +54,17 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
             masks.append(MaskForm(each.name, axes, "attend", needed=is_demanded))
         elif meaning in ("causal", "is_causal"):
             causal = each.name
-        elif meaning in _VALUES and (is_demanded or isinstance(each.default, bool | int) or each.default is None):
+        elif meaning == "start":
+            position = each.name
+            fixed[each.name] = 0
+        elif meaning == "growing":
+            switched.append(each.name)
+            fixed[each.name] = False
+        elif (
+            meaning is not None
+            and meaning in _VALUES
+            and (is_demanded or isinstance(each.default, bool | int) or each.default is None)
+        ):
             fixed[each.name] = _VALUES[meaning]
         elif meaning in _ROTATIONS and (is_demanded or meaning == "positions"):
             fixed[each.name] = meaning
@@ -63,7 +74,9 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
                 fixed[each.name] = None
         elif meaning == "lengths" and is_demanded:
             fixed[each.name] = None
-    return Forward(tokens, fixed, causal=causal, cache=cache), tuple(masks)
+    grows = "returned" if cache is not None else "inside" if switched or position is not None else None
+    found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), grows=grows)
+    return found, tuple(masks)
 
 
 def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[inspect.Parameter]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from attnspec_modules.attention.finding.probes import shares
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import MaskForm
 
-_FORMS = ("b1qk", "bqk", "qk", "b11k", "b1k", "bk")
+_FORMS = ("b1qk", "bqk", "nqk", "qk", "b11k", "b1k", "bk")
 """Axes of masks, the most general first."""
 
 _QUERY, _KEY = 3, 1
@@ -50,8 +50,9 @@ def _meaning(runner: LayerRunner, form: MaskForm, dtype: str, base: NDArray[Any]
     if added is not None and _is_added(added):
         plain = _changes(runner, form, _mask(form, np.bool_, True), dtype, base)
         # True that is added as 1 is no truth value.
-        own = plain is not None and plain[1] > np.exp(1.5)
-        return replace(form, meaning="attend" if own else "add", numbers="bool", adds=own)
+        if plain is None or abs(plain[1] - np.e * plain[0]) < _SEEN * plain[0]:
+            return replace(form, meaning="add", numbers="bool")
+        return replace(form, meaning="hide" if plain[1] < plain[0] else "attend", numbers="bool", adds=True)
     changed = _changes(runner, form, _mask(form, form.numbers, 1), dtype, base)
     if changed is None:
         return None
@@ -64,7 +65,7 @@ def _meaning(runner: LayerRunner, form: MaskForm, dtype: str, base: NDArray[Any]
 
 
 def _mask(form: MaskForm, numbers: Any, at: Any) -> NDArray[Any]:
-    lengths = {"b": _BATCH, "h": 1, "q": _KEYS, "k": _KEYS, "1": 1}
+    lengths = {"b": _BATCH, "n": _BATCH, "h": 1, "q": _KEYS, "k": _KEYS, "1": 1}
     mask = np.zeros([lengths[letter] for letter in form.axes], np.float64 if numbers == "float" else numbers)
     index = {"q": _QUERY, "k": _KEY}
     mask[tuple(index.get(letter, slice(None)) for letter in form.axes)] = at
@@ -97,18 +98,16 @@ def _is_added(changes: tuple[float, float]) -> bool:
 
 def _with_heads(runner: LayerRunner, form: MaskForm, dtype: str) -> MaskForm:
     """Return the form with an axis of heads, where a mask that has one is taken."""
-    if form.axes != "b1qk":
+    if form.axes not in ("b1qk", "bqk"):
         return form
     heads, batch, keys, width = 3, 2, 4, 12
     mask = np.zeros((batch, heads, keys, keys), np.bool_ if form.meaning != "add" else dtype)
     mask = mask.astype(dtype if form.numbers == "float" else form.numbers) if form.meaning != "add" else mask
-    found = shares(
-        runner,
-        dtype,
-        {form.name: mask if form.meaning != "attend" else np.ones_like(mask)},
-        batch=batch,
-        keys=keys,
-        width=width,
-        heads=heads,
-    )
-    return form if found is None else replace(form, axes="bhqk")
+    whole = mask if form.meaning != "attend" else np.ones_like(mask)
+    for axes in ("bhqk",) if form.axes == "b1qk" else ("b1qk", "nqk"):
+        given = {"bhqk": whole, "b1qk": whole[:, 0], "nqk": whole.reshape(-1, keys, keys)}[axes]
+        found = shares(runner, dtype, {form.name: given}, batch=batch, keys=keys, width=width, heads=heads)
+        if found is not None:
+            # For one head, a mask for each of all heads looks like one for each batch entry.
+            return replace(form, axes=axes) if axes != "b1qk" or form.axes == "b1qk" else form
+    return form

@@ -28,9 +28,8 @@ def token_alone(runner: LayerRunner, heads: int, width: int, dtype: str) -> floa
     w_value, w_output = (rng.normal(size=(width, width)).astype(dtype) for _ in range(2))
     weights = {"w_value": w_value}
     expected = x[0, 0] @ w_value
-    if "w_output" in runner.reading.tensors:
-        weights["w_output"] = w_output
-        expected = expected @ w_output
+    weights["w_output"] = w_output
+    expected = expected @ w_output
     output, _ = runner.run(Call(x, x, x), weights, heads, {})
     return _distance(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
 
@@ -69,6 +68,50 @@ def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | No
     return abs(row[0] - row[1]) < _PROPORTIONAL
 
 
+def remembers(runner: LayerRunner, width: int = 8) -> bool:
+    """Return whether a later token that comes by itself sees an earlier one: something is kept between calls."""
+    one = np.random.default_rng(_SEED).normal(size=(1, 2, width))
+    other = one.copy()
+    other[0, 0] += 1
+    weights = {name: np.eye(width, dtype="float32") for name in ("w_query", "w_key", "w_value", "w_output")}
+    outputs: list[NDArray[Any]] = []
+    for tokens in (one.astype("float32"), other.astype("float32")):
+        try:
+            output, _ = runner.run(Call(tokens, tokens, tokens, None, is_causal=True), weights, 1)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return False
+        outputs.append(output)
+    return not np.array_equal(outputs[0][0, 1], outputs[1][0, 1])
+
+
+_ROUNDED = 1e-10, 1e-6
+"""Errors of a factor between them are those of float32: float64 is nearer, and another factor further away."""
+
+
+def is_inside_float32(runner: LayerRunner, width: int = 8) -> bool:
+    """Return whether float64 is computed in float32 inside, as the factor of the scores shows.
+
+    It is measured at two distances between scores; it may be any factor, right or not, but must be the same twice.
+    """
+    tokens, far = np.eye(3, width)[np.newaxis], (0.5, 0.75)
+    w_query, w_key, w_value = np.zeros((3, width, width))
+    w_query[2, 0] = 1.0
+    w_key[1, 0], w_key[2, 0] = far
+    w_value[range(3), range(3)] = 1
+    weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
+    output = _output(runner, tokens, weights, 1, "float64", {})
+    if output is None or not (output[0, 2, :3] > 0).all():
+        return False
+    factors = [float(np.log(output[0, 2, key] / output[0, 2, 0])) / far[key - 1] for key in (1, 2)]
+    if not all(factors):
+        return False
+    nearest = min((1 / np.sqrt(width), 1.0, 1 / width), key=lambda factor: abs(factors[0] / factor - 1))
+    errors = abs(factors[0] / factors[1] - 1), abs(factors[0] / nearest - 1)
+    return any(_ROUNDED[0] < error < _ROUNDED[1] for error in errors)
+
+
 def shares(
     runner: LayerRunner,
     dtype: str,
@@ -83,6 +126,7 @@ def shares(
 
     None where the call raises. The values are unit vectors, so that the output shows the shares themselves.
     """
+    batch = 1 if runner.reading.forward.rank == 2 else batch
     tokens = np.zeros((batch, keys, width))
     tokens[:, range(keys), range(keys)] = 1
     tokens[..., width - 1] = 1

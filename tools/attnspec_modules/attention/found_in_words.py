@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from attnspec_modules.attention.layer import LayerRunner
+from typing import Any
+
 from attnspec_modules.attention.layer_reading import MaskForm, Placement, Reading
+from attnspec_modules.libraries.kinds import is_dict
 
 _MEANINGS = {"attend": "1 may be attended", "hide": "1 hides", "add": "it is added"}
-_AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1"}
+_AXES = {"b": "B", "h": "H", "q": "Sq", "k": "Sk", "1": "1", "n": "B·H"}
 
 
-def findings(runner: LayerRunner) -> tuple[str, ...]:
+def findings(reading: Reading) -> tuple[str, ...]:
     """Return sentences on constructor, projections, call, masks and causality."""
-    reading = runner.reading
     return tuple(
         sentence
         for sentence in (
@@ -26,6 +27,8 @@ def findings(runner: LayerRunner) -> tuple[str, ...]:
                 "mask": "causality: as a mask",
                 "none": "causality: none",
             }[reading.causality],
+            _of_cache(reading),
+            "positions inside it are left out, since multi_head_attention has none" if reading.rotates else "",
             *reading.left_out,
         )
         if sentence
@@ -37,8 +40,8 @@ def _of_constructor(reading: Reading) -> str:
     return f"made with {', '.join(said)}" if said else ""
 
 
-def _value(value: object) -> str:
-    if isinstance(value, dict):
+def _value(value: Any) -> str:
+    if is_dict(value):
         entries = [f"{name}={_value(each)}" for name, each in value.items() if name]
         return f"({', '.join(entries)})" if entries else "(by name)"
     return str(value).replace("_", " ") if isinstance(value, str) else repr(value)
@@ -65,6 +68,12 @@ def _of_call(reading: Reading) -> str:
     shape = {2: "(S, D)", 3: "(B, S, D)" if reading.forward.batch_first else "(S, B, D)"}[reading.forward.rank]
     weights = "" if reading.forward.weights is None else "; weights come back, too"
     return f"called with {tokens}, as {shape}{weights}"
+
+
+def _of_cache(reading: Reading) -> str:
+    if reading.forward.grows is None or reading.causality == "none":
+        return ""
+    return "causal tokens come in parts, the first half at once and then one by one, so that the cache grows"
 
 
 def _of_mask(form: MaskForm) -> str:

@@ -1,0 +1,85 @@
+"""Layers of PyTorch, Keras and Flax as people write them, right and with a mistake, where their library is there."""
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import attnspec
+
+LAYERS = Path(__file__).parents[2] / "examples" / "layers"
+
+CASES = {
+    # File, class: at least so many of its cases are graded in float64, and a piece of what is said of it.
+    ("annotated", "MultiHeadedAttention"): (180, "linears.3.weight is w_output, transposed"),
+    ("fused_causal", "CausalSelfAttention"): (7, "causality is built in"),
+    ("three_and_projection", "CausalSelfAttention"): (7, "config=(by name)"),
+    ("book", "MultiHeadAttention"): (7, "context_length=length"),
+    ("image", "Attention"): (9, "w_query, w_key, w_value, side by side"),
+    ("rotary_grouped", "Attention"): (20, "positions inside it are left out"),
+    ("cached", "MultiHeadAttention"): (7, "so that the cache grows"),
+    ("crossing", "CrossAttention"): (11, "key_padding_mask (B, Sk): 1 hides"),
+    ("of_keras", "MultiHeadAttention"): (190, "mask (B, H, Sq, Sk): 1 hides"),
+    ("of_flax", "MultiHeadAttention"): (35, "query.kernel is w_query"),
+}
+
+MISTAKES = [
+    (
+        "annotated",
+        "MultiHeadedAttention",
+        "math.sqrt(d_k)",
+        "math.sqrt(d_k * query.size(1))",
+        "multi_head.scale.default",
+    ),
+    (
+        "annotated",
+        "MultiHeadedAttention",
+        "x = x.transpose(1, 2).contiguous().view",
+        "x = x.contiguous().view",
+        "multi_head.combine",
+    ),
+    ("fused_causal", "CausalSelfAttention", "torch.tril(", "torch.triu(", "multi_head.causal"),
+    ("book", "MultiHeadAttention", "diagonal=1", "diagonal=2", "multi_head.causal"),
+    ("image", "Attention", "self.head_dim**-0.5", "dim**-0.5", "multi_head.scale.default"),
+    ("cached", "MultiHeadAttention", "[self.cache_v, values_new]", "[values_new, self.cache_v]", None),
+    ("rotary_grouped", "Attention", "scores = scores + mask", "pass", "multi_head.mask"),
+]
+
+
+def layer(file, name, old="", new=""):
+    """The class of an example, with a piece of its source replaced."""
+    source = (LAYERS / f"{file}.py").read_text(encoding="utf-8")
+    library = "keras" if file == "of_keras" else "flax" if file == "of_flax" else "torch"
+    if library == "keras":
+        os.environ.setdefault("KERAS_BACKEND", "torch")
+    pytest.importorskip(library)
+    assert old in source
+    module = ModuleType(f"changed_{file}")
+    exec(compile(source.replace(old, new) if old else source, f"{file}.py", "exec"), vars(module))
+    return getattr(module, name)
+
+
+def validated(found):
+    return attnspec.validate(found, dtypes="float64", probes=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("file", "name"), CASES, ids=[file for file, _ in CASES])
+def test_a_right_layer_is_graded_and_nothing_is_wrong(file, name):
+    fewest, said = CASES[file, name]
+    report = validated(layer(file, name))
+    assert report.conforms
+    assert report.summary.counts["pass"] >= fewest
+    assert said in report.declaration.guessed
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("file", "name", "old", "new", "clause"), MISTAKES, ids=lambda value: str(value)[:20])
+def test_a_mistake_is_not_read_as_another_way(file, name, old, new, clause):
+    report = validated(layer(file, name, old, new))
+    assert not report.conforms
+    if clause is not None:
+        named = {diagnosis.clause for diagnosis in report.diagnosis}
+        suspected = {suspect.clause for diagnosis in report.diagnosis for suspect in diagnosis.suspects}
+        assert clause in named | suspected
