@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from attnspec.runner import Result
 
 _PROBLEMS_SHOWN = 5
+_CODE = '<code style="white-space: pre-wrap; overflow-wrap: anywhere">'
 _SIGNS = {
     "conforms": ("✓", "#2e8b57"),
     "conforms in part": ("✓", "#b8860b"),
@@ -53,7 +54,9 @@ def notebook_html(report: Report) -> str:
             rest = others[_PROBLEMS_SHOWN - 1 :]
             count = wording.counted(len(rest), "other reason")
             parts.append(_paragraph(f"{sum(len(problem.failures) for problem in rest)} more, for {count}."))
-    said = (*account.guessed, *account.unseen, account.ungraded, *(() if report.wrong else account.closing))
+    if account.guessed:
+        parts.append(f"<div>{'<br>'.join(map(_words, account.guessed))}</div>")
+    said = (*account.unseen, account.ungraded, *(() if report.wrong else account.closing))
     parts += [_paragraph(sentence) for sentence in said if sentence is not None]
     parts.append(_table(report))
     return f"<div>{''.join(parts)}</div>"
@@ -101,7 +104,7 @@ def _paragraph(sentence: str) -> str:
 
 def _words(sentence: str) -> str:
     """Return a sentence in the words of Python, harmless; what stands between backticks is code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(plain_text(in_python(sentence))))
+    return re.sub(r"`([^`]+)`", rf"{_CODE}\1</code>", escape(plain_text(in_python(sentence))))
 
 
 def _problem(count: int, lines: Sequence[str]) -> str:
@@ -119,7 +122,7 @@ def _pictures(results: Iterable[Result]) -> str:
             continue
         case = f'attnspec.case("{result.case.id}", "{result.dtype}")'
         heading = f"<strong>{escape(result.case.id)}</strong> ({escape(result.dtype)}): {escape(result.case.title)}"
-        return f'<div style="margin: 1em 0 0.4em">{heading} <code>{escape(case)}</code></div>{maps}'
+        return f'<div style="margin: 1em 0 0.4em">{heading} {_CODE}{escape(case)}</code></div>{maps}'
     return ""
 
 

@@ -84,7 +84,7 @@ class JudgeReport:
         return judged_html(
             f"{self.candidate}: {self.verdict}",
             is_right=None if self.verdict == "not judged" else self.is_right,
-            sentences=(*self.sentences(), *([] if to_see is None else [f'To see it: attnspec.case("{to_see}")'])),
+            sentences=(*self.sentences(), *([] if to_see is None else [f'To see it: `attnspec.case("{to_see}")`'])),
             tallies={"at your shapes": asdict(self.at), "beside them": asdict(self.beside)},
         )
 

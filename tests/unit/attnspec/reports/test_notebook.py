@@ -51,7 +51,8 @@ class Balance(HTMLParser):
         self.feed(fragment)
 
     def handle_starttag(self, tag, attrs):
-        self.open.append(tag)
+        if tag != "br":
+            self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
         pass

@@ -9,7 +9,9 @@ from attnspec_draws.judge.own_modules import load_own_modules
 load_own_modules(())
 loaded = dict(sys.modules)
 late = set()
-IN_THE_CANDIDATE = ("attnspec_adapters", "attnspec.tensors", "attnspec.command", "attnspec_draws.commands")
+IN_THE_CANDIDATE = (
+    "attnspec_adapters", "attnspec_modules", "attnspec.tensors", "attnspec.command", "attnspec_draws.commands"
+)
 for name, module in loaded.items():
     if not name.startswith("attnspec") or not getattr(module, "__file__", None):
         continue
