@@ -154,6 +154,26 @@ FORGOTTEN = {
         *("reference_impl/attnspec_mistakes/kill_matrix.json", r'^    "layer_norm.mean_kept": \{[^}]*\},\n'),
         "kill_matrix.json lacks a mistake of layer_norm",
     ),
+    "module of the reference": (
+        *("reference_impl/attnspec_reference/normalization/layer_norm.py", None),
+        "attnspec_reference/__init__.py imports what is not there",
+    ),
+    "short name": (
+        *("reference_impl/attnspec_mistakes/mistake.py", r'^    "merge": "merge_states",\n'),
+        "mistake.py (_OPERATIONS) lacks merge: merge_states",
+    ),
+    "case generator": (
+        *("tools/attnspec_draws/rotary/operations/__init__.py", '"rotary_tables": CaseG', '"gone": CaseG'),
+        "(CASE_GENERATORS) lacks rotary_tables",
+    ),
+    "trivial answers": (
+        *("tools/attnspec_draws/rotary/trivial_rotary.py", '"rotary_tables": _TABLES', '"gone": _TABLES'),
+        "(trivial_answers) lacks rotary_tables",
+    ),
+    "module of recipes": (
+        *("tools/attnspec_authoring/recipes/rotary/rotary/__init__.py", "(?<=modules = [(]frequencies, )tables, "),
+        "rotary/targets.py: 'rotary/tables_exchanged_inside' is there to catch",
+    ),
     "picture": ("spec/pictures/layer_norm.svg", None, "spec/pictures/ lacks layer_norm.svg"),
     "picture on the page": (
         *("spec/operations/normalization/layer_norm.md", r"^!\[.*\n"),
@@ -206,3 +226,16 @@ def test_what_is_forgotten_is_named_by_one_sentence(checkout, entry):
     assert finished.returncode == 1, (finished.stdout, finished.stderr)
     (sentence,) = finished.stderr.splitlines()
     assert words in sentence
+
+
+@pytest.mark.proof
+def test_a_run_of_tests_that_fails_ends_with_what_is_missing(checkout):
+    file = checkout.folder / "spec" / "pictures" / "layer_norm.svg"
+    before = file.read_text("utf-8")
+    file.unlink()
+    try:
+        finished = checkout.python("-m", "pytest", "-q", "-n", "0", "tests/suite/test_complete.py", "-k", "every_list")
+    finally:
+        file.write_text(before, "utf-8")
+    assert finished.returncode == 1
+    assert "lacks layer_norm.svg" in finished.stdout.partition("= attnspec check --all =")[2]

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attnspec_reference
 from attnspec.base.errors import RecipeError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.bounds import precision_of
@@ -55,6 +54,11 @@ def missing() -> tuple[str, ...]:
 
 def _names() -> Iterator[str]:
     """Compare the lists of operations: contract, pages, the first page of the spec, the reference."""
+    try:
+        import attnspec_reference
+    except ImportError as error:
+        yield f"{_REFERENCE} imports what is not there: {error}."
+        return
     pages = {page.stem: page.parent.name for page in (_SPEC / "operations").glob("*/*.md")}
     listed = {name: family for family, name in _README_ROW.findall((_SPEC / "README.md").read_text("utf-8"))}
     contract = {operation.name: operation.family for operation in OPERATIONS.values()}
@@ -70,10 +74,11 @@ def _names() -> Iterator[str]:
         "spec/README.md (The operations)": listed,
         _REFERENCE + " (its import and __all__)": exported,
     }
-    for name, family in {**exported, **listed, **pages, **contract}.items():
-        for file, entries in lists.items():
-            if name not in entries:
-                yield f"{file.format(family=family, operation=name)} lacks {name}."
+    families = {**exported, **listed, **pages, **contract}
+    for file, entries in lists.items():
+        yield from _lacking(
+            (file.format(family=families[name], operation=name), name) for name in families if name not in entries
+        )
 
 
 def _rooms() -> Iterator[str]:
@@ -94,7 +99,8 @@ def _catalogue() -> Iterator[str]:
         return
     names = {operation.short_name: operation.name for operation in OPERATIONS.values()}
     known = {mistake.id for mistake in CATALOGUE}
-    for mistake in CATALOGUE:
+    breaking = {mistake.clause: mistake for mistake in reversed(CATALOGUE)}
+    for mistake in breaking.values():
         short_name = mistake.id.partition(".")[0]
         if short_name not in names:
             yield f"{_CONTRACT} (short_name of an operation) lacks {short_name}, which the mistake {mistake.id} is of."
@@ -110,9 +116,8 @@ def _catalogue() -> Iterator[str]:
         if not on_request and known.isdisjoint(json.loads(texts.read_bytes())):
             yield f"{_MISTAKES}/{module.parts[0]}/__init__.py (MISTAKES) lacks those of {module.name}."
             return
-    yield from _without(
-        f"{_MISTAKES}/{{family}}/ (FUNCTIONS, and its texts)", {mistake.operation for mistake in CATALOGUE}
-    )
+    with_mistakes = {names.get(identifier.partition(".")[0], "") for identifier in known}
+    yield from _without(f"{_MISTAKES}/{{family}}/ (FUNCTIONS, and its texts)", with_mistakes)
     yield from _controls()
 
 
@@ -253,6 +258,13 @@ def _smallest_cases() -> Mapping[str, Case]:
 
 def _without(file: str, names: Iterable[str]) -> Iterator[str]:
     names = {*names}
-    for operation in OPERATIONS.values():
-        if operation.name not in names:
-            yield f"{file.format(family=operation.family)} lacks {operation.name}."
+    absent = (operation for operation in OPERATIONS.values() if operation.name not in names)
+    return _lacking((file.format(family=operation.family), operation.name) for operation in absent)
+
+
+def _lacking(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Say of each list which entries it lacks, in one sentence."""
+    by_list: dict[str, list[str]] = {}
+    for file, name in entries:
+        by_list.setdefault(file, []).append(name)
+    return (f"{file} lacks {', '.join(names)}." for file, names in by_list.items())

@@ -57,7 +57,10 @@ def with_targets(cases: Sequence[AuthoredCase], table: str, file: str) -> tuple[
                 "Put its mistakes together."
             )
         if case_id not in by_id:
-            raise RecipeError(f"{case_id!r} is there to catch {', '.join(named)}, but no recipe makes it.")
+            raise RecipeError(
+                f"{_shown(file)}: {case_id!r} is there to catch {', '.join(named)}, but no recipe makes it: take out "
+                "the line, or list the module of the case in the packages above it."
+            )
         case = by_id[case_id]
         targets[case_id] = tuple(f"{OPERATIONS[case.operation].short_name}.{mistake}" for mistake in named)
         for mistake, count in Counter((*case.targets, *targets[case_id])).items():
