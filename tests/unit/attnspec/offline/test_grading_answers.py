@@ -5,14 +5,17 @@ import json
 import ml_dtypes
 import numpy as np
 import pytest
+from kernels.pulling import adapter
 
 from attnspec.cases import load_suite, schema_validator
 from attnspec.command_line import main
 from attnspec.offline import read_manifest
+from attnspec_mistakes.patches import by_name
 
 from .conftest import answer_all, read_case, reference, write_answer
 
 SELECT = ("core/*", "documents/00[12]/*", "nonfinite/nan_in_*")
+SCALE = ("systematic/scaled_dot_product_attention/scale", "bfloat16")
 SOME = ("core/p*", "core/s*", "documents/001/softmax_*", "documents/002/glorot_normal_seed_7", "nonfinite/nan_in_*")
 
 
@@ -47,6 +50,19 @@ def test_right_answers_conform_in_each_format(exported, grade, tensors):
         (entry.case, entry.dtype) for entry in manifest.cases
     }
     assert "my device conforms in part" in out
+
+
+@pytest.mark.parametrize(("scale", "failures"), [(1.0, set()), (1.003, {SCALE})])
+def test_a_scale_that_is_a_little_off_is_found_over_all_files(exported, grade, scale, failures):
+    # Each answer lies within its tolerance; together they pull one way.
+    folder, manifest = exported("core/*", "masking/*", dtypes=["bfloat16"])
+    attend = adapter(chained=False, scale=scale).scaled_dot_product_attention
+    for entry in manifest.cases:
+        with np.errstate(all="ignore"):
+            write_answer(folder, entry, by_name(attend(**read_case(folder, entry)[0], **entry.attributes)))
+    status, out, report = grade(folder)
+    assert (status, {key for key, found in statuses(report).items() if found == "fail"}) == (bool(failures), failures)
+    assert ("The scale is 1.00" in out) == bool(failures)
 
 
 def test_nothing_answered_does_not_conform(exported, grade):

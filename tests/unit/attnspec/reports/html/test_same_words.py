@@ -180,6 +180,18 @@ def test_the_data_of_the_page_are_what_the_terminal_says(name, suite):
         assert name == "gated" or sentence in text, sentence
 
 
+def test_a_report_from_before_is_shown_by_operation_and_no_failure_is_left_out(suite):
+    document = document_of("errors beside failures")
+    now = page_data([document], ["mine"], suite)
+    del document["account"]
+    before = page_data([document], ["mine"], suite)
+    (page,), (other,) = before["implementations"], now["implementations"]
+    assert (page["heading"], list(page["offer"])) == (other["heading"], list(other["offer"]))
+    (problem,) = page["problems"]
+    assert sorted(problem["failures"]) == sorted(at for each in other["problems"] for at in each["failures"])
+    assert problem["lines"][0] == f"{SDPA}: {len(problem['failures'])} went wrong."
+
+
 def test_every_kind_of_sentence_is_among_these_reports():
     everything = "\n".join(made(name)[1] for name in REPORTS)
     for wanted in (
