@@ -76,7 +76,7 @@ def loaded(target: Target) -> Implementation:
     python = target.python
     if isinstance(python, Implementation):
         return _loaded_as_it_is(python, target, python.declaration.adapter)
-    limit = sys.getrecursionlimit()
+    limit, guessed = sys.getrecursionlimit(), None
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
@@ -118,8 +118,18 @@ def loaded(target: Target) -> Implementation:
         backward = target.backward or words.get("backward")
         guessed = None if single is None else single.in_words(kind if kind not in said else None)
         return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward, guessed)
+    except TargetError as error:
+        raise _with_a_command(error, python if guessed is not None else None) from None
     finally:
         keep_recursion_limit(limit)
+
+
+def _with_a_command(error: TargetError, function: object) -> TargetError:
+    """Return the error of a function that was guessed and is called in another way, with the command that helps."""
+    if not isinstance(function, str):
+        return error
+    unfit, _, _ = str(error).partition(". ")
+    return TargetError(f"{unfit}. An adapter says what is handed over; this begins one: attnspec init {function}")
 
 
 def _holds_operations(found: object, adapter: str) -> bool:
