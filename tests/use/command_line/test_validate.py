@@ -167,6 +167,17 @@ def test_what_is_guessed_is_said_first_and_kept_in_the_report(attnspec, write, t
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["implementation"]["guessed"] == said
 
 
+def test_a_function_that_is_called_in_another_way_is_offered_an_adapter(attnspec, write):
+    write("tokens_first.py", "def tokens_first(q, k, v):\n    assert q.shape[1] > 99\n    return v\n")
+    code, out, _ = attnspec("validate", "./tokens_first.py:tokens_first", "--no-probes", "--profile", "core")
+    assert code == 1
+    assert "  attnspec init ./tokens_first.py:tokens_first\n" in out
+    write("far_off.py", "def far_off(q, k, v):\n    return v.mean(2, keepdims=True) + 0 * q\n")
+    assert (
+        "attnspec init" not in attnspec("validate", "./far_off.py:far_off", "--no-probes", "--select", "core/plain")[1]
+    )
+
+
 def test_fail_fast_stops(attnspec, write, tmp_path):
     write("wrong.py", "def softmax(x, axis=-1):\n    return x\n")
     attnspec("validate", "./wrong.py", "--fail-fast", "--report", "r.json", "--select", "documents/001/softmax_*")

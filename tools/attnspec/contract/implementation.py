@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+GUESSED = "Guessed: "
+"""Beginning of what a declaration says of the operation and the names of a function that were guessed."""
+
+
 class Request(NamedTuple):
     """One call of one operation, with exactly the arguments that the case states.
 

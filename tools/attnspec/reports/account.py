@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attnspec.base.plain_text import plain_text
 from attnspec.contract import TITLES
 from attnspec.contract.dtypes import FLOAT_DTYPES
+from attnspec.contract.implementation import GUESSED
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
@@ -84,7 +85,11 @@ def account_of(report: Report) -> Account:
         right=None if offered is None else wording.what_is_right(offered, unit),
         verdict=verdict if gated is None else plain_text(gated.headline),
         heading=heading if wrong else None,
-        offer=() if offered is None else tuple(map(plain_text, wording.offer_to_declare(offered))),
+        offer=tuple(
+            map(
+                plain_text, wording.offer_to_declare(offered) if offered is not None else _adapter(report, wrong, tried)
+            )
+        ),
         problems=problems_in_words(
             problems_of(wrong, report.diagnosis),
             whole_of(report.results, () if declared is None else declared.conventions),
@@ -110,6 +115,24 @@ def problems_in_words(
         )
         for problem in problems
     )
+
+
+_ABOUT_CALLS = ("shape", "dtype")
+"""Checks that fail where a function is called in another way than it wants."""
+
+
+def _adapter(report: Report, wrong: Sequence[Result], tried: int) -> tuple[str, ...]:
+    """Return the command that finds out how a single function wants to be called, where most of it went wrong so."""
+    operation, target = report.invocation.target.operation, report.declaration.adapter
+    # From Python there is no name by which another process finds the function.
+    is_named = report.invocation.target.command is None and (":" in target or target.endswith(".py"))
+    is_function = operation is not None or (report.declaration.guessed or "").startswith(GUESSED)
+    if report.gated is not None or not is_named or not is_function or 2 * len(wrong) <= tried:
+        return ()
+    about_calls = [
+        result for result in wrong if result.status in ("error", "malformed") or result.verdict.check in _ABOUT_CALLS
+    ]
+    return wording.offer_of_an_adapter(target, operation) if 2 * len(about_calls) > len(wrong) else ()
 
 
 def _key(result: Result) -> Key:

@@ -256,11 +256,22 @@ def what_is_right(declared: Mapping[str, Any], unit: str) -> str | None:
     `unit` is what is counted: cases, or results of several dtypes.
     """
     left, about = declared["of"] - declared["fewer"], declared["left"]
-    if about is None or not declared["right"]:
+    if about is None or _MOSTLY * declared["right"] < declared["of"]:
         return None
     edges = " or ".join("without elements" if each == "no_elements" else f"about {each}" for each in about)
     beside = f"; {counted(left, unit)} {edges} {'is' if left == 1 else 'are'} left" if left else ""
     return f"The mathematics is right in all {counted(declared['right'], unit)} that it takes{beside}."
+
+
+def offer_of_an_adapter(target: str, operation: str | None) -> tuple[str, str]:
+    """Return the command that finds out how a function wants to be called, after the sentence that says when."""
+    stated = "" if operation is None else f" --as {operation}"
+    sentence = "Most raised, or came in another shape or dtype. If it is called in another way, this finds out how:"
+    return sentence, f"attnspec init {target}{stated}"
+
+
+_MOSTLY = 4
+"""More failures than so many times what is right, and nothing is said to be right: it is too little."""
 
 
 def offer_to_declare(declared: Mapping[str, Any]) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.contract.declarations import check_capabilities, check_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.contract.implementation import Answer, Declaration, Declined, Outputs, Raised, Request
+from attnspec.contract.implementation import GUESSED, Answer, Declaration, Declined, Outputs, Raised, Request
 from attnspec.contract.layout import operation_in, read_layout
 from attnspec.contract.operation import Operation
 from attnspec.targets.calling import OUR_PACKAGES, Signature, error_position, read_returned, read_signature
@@ -81,7 +81,7 @@ class InProcessImplementation:
         self.declaration = replace(
             _declaration(holder, adapter, offered, declared),
             unfit=unfit,
-            guessed=f"Guessed: {'; '.join(said)}." if (said := [*filter(None, [guessed]), *names_guessed]) else None,
+            guessed=f"{GUESSED}{'; '.join(said)}." if (said := [*filter(None, [guessed]), *names_guessed]) else None,
             demands={name: signature.demands for name, signature in signatures if signature.demands},
             arguments={
                 name: tuple(argument for argument in OPERATIONS[name].arguments if argument in signature.names)

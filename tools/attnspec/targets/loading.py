@@ -76,12 +76,12 @@ def loaded(target: Target) -> Implementation:
     python = target.python
     if isinstance(python, Implementation):
         return _loaded_as_it_is(python, target, python.declaration.adapter)
-    limit = sys.getrecursionlimit()
+    limit, guessed = sys.getrecursionlimit(), None
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
-        if _may_be_a_layer(found, python) and import_object(IS_LAYER)(found, target.operation):
+        if _may_be_a_layer(found, target) and import_object(IS_LAYER)(found, target.operation):
             layer = import_object(LAYERS)(found, target.renames)
             return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
         holds_operations = _holds_operations(found, adapter)
@@ -118,18 +118,28 @@ def loaded(target: Target) -> Implementation:
         backward = target.backward or words.get("backward")
         guessed = None if single is None else single.in_words(kind if kind not in said else None)
         return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward, guessed)
+    except TargetError as error:
+        raise _with_a_command(error, python if guessed is not None else None) from None
     finally:
         keep_recursion_limit(limit)
+
+
+def _with_a_command(error: TargetError, function: object) -> TargetError:
+    """Return the error of a function that was guessed and is called in another way, with the command that helps."""
+    if not isinstance(function, str):
+        return error
+    unfit, _, _ = str(error).partition(". ")
+    return TargetError(f"{unfit}. An adapter says what is handed over; this begins one: attnspec init {function}")
 
 
 def _holds_operations(found: object, adapter: str) -> bool:
     return any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
 
 
-def _may_be_a_layer(found: object, python: object) -> bool:
-    is_ours = isinstance(python, str) and python in BUILT_IN
-    # A compiled function is an object that wraps one.
-    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(getattr(found, "__wrapped__", found)))
+def _may_be_a_layer(found: object, target: Target) -> bool:
+    is_ours = isinstance(target.python, str) and target.python in BUILT_IN
+    is_said = inspect.isroutine(found) and target.operation is not None
+    return not (is_ours or is_said or isinstance(found, ModuleType))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:

@@ -141,6 +141,7 @@ def offer(**changed):
         ),
         ({"fewer": 7, "left": None}, None),
         ({"right": 0}, None),
+        ({"right": 1}, None),
     ],
 )
 def test_the_mathematics_is_right_where_edges_alone_are_left(changed, said):

@@ -138,3 +138,10 @@ def test_the_tensors_of_a_function_are_those_that_its_code_names(code, library):
     scope = {"torch": ModuleType("torch"), "np": ModuleType("numpy")}
     exec(code, scope)
     assert likely_tensors(scope["f"]) == library
+
+
+def test_a_function_that_demands_more_ends_with_the_command_that_begins_an_adapter(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "packed_kernel.py").write_text("def kernel(q, k, v, cu_seqlens_q, cu_seqlens_k): ...", "utf-8")
+    with pytest.raises(attnspec.AttnspecError, match=r"demands 'cu_seqlens_q', .*: attnspec init ./packed_kernel.py$"):
+        load("./packed_kernel.py")
