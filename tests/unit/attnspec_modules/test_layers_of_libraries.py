@@ -19,7 +19,7 @@ CASES = {
     ("image", "Attention"): (9, "w_query, w_key, w_value, side by side"),
     ("rotary_grouped", "Attention"): (20, "positions inside it are left out"),
     ("cached", "MultiHeadAttention"): (7, "so that the cache grows"),
-    ("crossing", "CrossAttention"): (11, "key_padding_mask (B, Sk): 1 hides"),
+    ("crossing", "CrossAttention"): (70, "key_padding_mask (B, Sk): 1 hides"),
     ("of_keras", "MultiHeadAttention"): (190, "mask (B, H, Sq, Sk): 1 hides"),
     ("of_flax", "MultiHeadAttention"): (35, "query.kernel is w_query"),
 }
@@ -44,6 +44,7 @@ MISTAKES = [
     ("image", "Attention", "self.head_dim**-0.5", "dim**-0.5", "multi_head.scale.default"),
     ("cached", "MultiHeadAttention", "[self.cache_v, values_new]", "[values_new, self.cache_v]", None),
     ("rotary_grouped", "Attention", "scores = scores + mask", "pass", "multi_head.mask"),
+    ("crossing", "CrossAttention", "self.to_kv(context)", "self.to_kv(x)", None),
 ]
 
 

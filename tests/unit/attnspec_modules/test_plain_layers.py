@@ -74,3 +74,33 @@ def test_a_mistake_is_not_read_as_another_way(old, new, clause):
     assert clause in {diagnosis.clause for diagnosis in report.diagnosis} | {
         suspect.clause for diagnosis in report.diagnosis for suspect in diagnosis.suspects
     }
+
+
+COLUMNS = """
+import numpy as np
+
+
+def self_attention(X, omega_v, omega_q, omega_k, beta_v, beta_q, beta_k):
+    V, Q, K = beta_v + omega_v @ X, beta_q + omega_q @ X, beta_k + omega_k @ X
+    scores = K.T @ Q / np.sqrt(Q.shape[0])
+    weights = np.exp(scores - scores.max(axis=0, keepdims=True))
+    return V @ (weights / weights.sum(axis=0, keepdims=True))
+"""
+
+
+def function_of(source):
+    module = ModuleType("weighted")
+    exec(compile(source, "weighted.py", "exec"), vars(module))
+    return module.self_attention
+
+
+def test_a_function_of_tokens_in_columns_and_weights_is_read_as_a_layer():
+    report = validated(function_of(COLUMNS))
+    assert report.conforms
+    assert report.summary.counts["pass"] >= 30
+    assert "X is x, as (D, S)" in report.declaration.guessed
+
+
+def test_a_mistake_of_such_a_function_is_seen():
+    report = validated(function_of(COLUMNS.replace("axis=0", "axis=1")))
+    assert "single_head.softmax.keys" in {diagnosis.clause for diagnosis in report.diagnosis}

@@ -1,5 +1,6 @@
 """Guesses of a function's adapter, one after another, each with its reason."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +42,7 @@ class _Tried(NamedTuple):
 
 def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     """Guess the adapter of a function, which is going to be at `path`; `UsageError` if its operation is not known."""
-    if import_object(IS_LAYER)(found.function, operation):
+    if not inspect.isroutine(found.function) and import_object(IS_LAYER)(found.function, operation):
         return Guessed(*import_object(WRITTEN_LAYER)(found.function, import_lines(found, path)))
     call = read_call(found, operation)
     said = [f"operation: {call.operation.name}, because {call.why}"]

@@ -81,7 +81,7 @@ def loaded(target: Target) -> Implementation:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
         reported: dict[str, str] = {}
-        if _may_be_a_layer(found, python) and import_object(IS_LAYER)(found, target.operation):
+        if _may_be_a_layer(found, target) and import_object(IS_LAYER)(found, target.operation):
             layer = import_object(LAYERS)(found, target.renames)
             return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
         holds_operations = _holds_operations(found, adapter)
@@ -136,10 +136,10 @@ def _holds_operations(found: object, adapter: str) -> bool:
     return any(callable(read_attribute(found, name, adapter)) for name in OPERATIONS)
 
 
-def _may_be_a_layer(found: object, python: object) -> bool:
-    is_ours = isinstance(python, str) and python in BUILT_IN
-    # A compiled function is an object that wraps one.
-    return not (is_ours or isinstance(found, ModuleType) or inspect.isroutine(getattr(found, "__wrapped__", found)))
+def _may_be_a_layer(found: object, target: Target) -> bool:
+    is_ours = isinstance(target.python, str) and target.python in BUILT_IN
+    is_said = inspect.isroutine(found) and target.operation is not None
+    return not (is_ours or is_said or isinstance(found, ModuleType))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:

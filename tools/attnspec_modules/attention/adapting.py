@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from attnspec.base.errors import TargetError
 from attnspec.contract import OPERATIONS
 from attnspec_modules.attention.finding import find_reading
 from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_adapter_text import adapter_of
 from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading
+from attnspec_modules.attention.weighted_functions import layer_of
 from attnspec_modules.libraries import library_called, library_of
 
 __all__ = ["Forward", "MaskForm", "Placement", "found_layer", "read_layer", "written_layer"]
@@ -22,6 +25,8 @@ def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace:
 
     `renames` has own names first. Raises TargetError, which asks for what cannot be found.
     """
+    if inspect.isroutine(found):
+        return _of_function(found, renames)
     layer_class, reading, unclear = _found(found, renames)
     return holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
 
@@ -40,6 +45,17 @@ def written_layer(found: object, imports: list[str]) -> tuple[str, tuple[str, ..
     holder = holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
     operations = tuple(name for name in OPERATIONS if hasattr(holder, name))
     return adapter_of(layer_class, reading, operations, imports), holder.findings
+
+
+def _of_function(function: Any, renames: Mapping[str, str]) -> SimpleNamespace:
+    """Return a holder of the operations of a function that takes its weights; biases may be rows or columns."""
+    try:
+        return found_layer(layer_of(function, columns=False), renames)
+    except TargetError as trouble:
+        try:
+            return found_layer(layer_of(function, columns=True), renames)
+        except TargetError:
+            raise trouble from None
 
 
 def _found(found: object, renames: Mapping[str, str]) -> tuple[type, Reading, tuple[str, ...]]:

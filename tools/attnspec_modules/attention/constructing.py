@@ -21,7 +21,10 @@ _VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "device
 
 
 class Sizes(NamedTuple):
-    """Numbers with which a layer is made; `keys` and `values` are widths of projections where they are others."""
+    """Numbers with which a layer is made.
+
+    `keys` and `values` are widths of projections, and `context` that of the tokens of both, where they are others.
+    """
 
     width: int
     heads: int
@@ -30,6 +33,7 @@ class Sizes(NamedTuple):
     causal: bool = False
     keys: int | None = None
     values: int | None = None
+    context: int | None = None
 
 
 class Settings(dict[str, Any]):
@@ -56,9 +60,21 @@ def constructor_of(layer_class: type, instance: object = None, said: Mapping[str
     """
     found = _arguments(layer_class, layer_class, instance, dict(said or {}))
     nested = [value for value in found.values() if is_dict(value)]
+    if "heads" not in found.values() and not nested:
+        found |= _likely_heads(layer_class, found)
     if "width" not in found.values() and not nested:
         found |= _globals(layer_class)
     return found
+
+
+def _likely_heads(layer_class: type, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the one argument that may be the number of heads, though its name does not say it."""
+    counts = [
+        each.name
+        for each in _parameters(layer_class)
+        if each.name not in found and type(each.default) is int and each.default > 1
+    ]
+    return {counts[0]: "heads"} if len(counts) == 1 else {}
 
 
 _GLOBAL = "global "
@@ -212,6 +228,8 @@ def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 
 
 def _number(value: Any, sizes: Sizes) -> Any:
+    if value == "context":
+        return sizes.context or sizes.width
     if value == "inner":
         return sizes.keys or sizes.width
     if value == "head_width":

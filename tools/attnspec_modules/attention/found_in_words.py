@@ -65,7 +65,13 @@ def _placed(placement: Placement) -> str:
 
 def _of_call(reading: Reading) -> str:
     tokens = ", ".join(f"{name} is {role}" if name != role else name for name, role in reading.forward.tokens.items())
-    shape = {2: "(S, D)", 3: "(B, S, D)" if reading.forward.batch_first else "(S, B, D)"}[reading.forward.rank]
+    if reading.forward.listed:
+        (name,) = reading.forward.tokens
+        tokens = f"{name}, a list of {', '.join(reading.forward.listed)}"
+    shape = {
+        2: "(S, D)" if reading.forward.batch_first else "(D, S)",
+        3: "(B, S, D)" if reading.forward.batch_first else "(S, B, D)",
+    }[reading.forward.rank]
     weights = "" if reading.forward.weights is None else "; weights come back, too"
     return f"called with {tokens}, as {shape}{weights}"
 
@@ -73,7 +79,7 @@ def _of_call(reading: Reading) -> str:
 def _of_cache(reading: Reading) -> str:
     if reading.forward.grows is None or reading.causality == "none":
         return ""
-    return "causal tokens come in parts, the first half at once and then one by one, so that the cache grows"
+    return "causal tokens come in parts, too, the first half at once and then one by one, so that the cache grows"
 
 
 def _of_mask(form: MaskForm) -> str:

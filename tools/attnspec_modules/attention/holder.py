@@ -8,12 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec_modules.attention.found_in_words import findings
 from attnspec_modules.attention.layer import Call, LayerRunner
-from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading, are_same
 
 _TOKENS = ("query", "key", "value")
 
@@ -97,15 +96,12 @@ def _refuse(reading: Reading, query: Any, key: Any, value: Any, heads: int, is_c
         raise Unsupported("it has one head")
     if reading.rotates and (query.shape[-1] // heads) % 2:
         raise Unsupported("it rotates pairs of features, and heads of an odd number have none")
-    if reading.forward.is_self and not (_same(query, key) and _same(query, value)):
+    if reading.forward.is_self and not (are_same(query, key) and are_same(query, value)):
         raise Unsupported("it takes one sequence, which is query, key and value")
-    if "value" not in reading.forward.tokens.values() and not reading.forward.listed and not _same(key, value):
+    has_value = "value" in reading.forward.tokens.values() or bool(reading.forward.listed)
+    if not has_value and "context" not in reading.constructor.values() and not are_same(key, value):
         raise Unsupported("it takes keys and values as one")
     if reading.causality == "built in" and not is_causal:
         raise Unsupported("causality is built into it")
     if reading.causality == "none" and is_causal:
         raise Unsupported("it has no causality, and no mask that could say it")
-
-
-def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    return one is other or (one.shape == other.shape and np.array_equal(one, other, equal_nan=True))

@@ -22,6 +22,9 @@ from attnspec_modules.libraries.kinds import entries_of
 _SHORTEST = 64
 """Tokens for which a layer is made where cases have fewer: one layer then serves them all."""
 
+_ALIKE = {2: 0.05, 4: 1e-4, 8: 1e-9}
+"""Distance of two outputs that are alike, as a share of the largest number, by the bytes of a number."""
+
 _MOST_KEPT = 64
 """Layers that are kept for other cases of their shape."""
 
@@ -90,7 +93,7 @@ class LayerRunner:
         try:
             with self._around(sizes):
                 if raw is None and self._grows(call):
-                    output, shares = self._grown(made, call, sizes), None
+                    output, shares = self._whole_or_grown(made, call, sizes), None
                 else:
                     output, shares, _ = self._called(made, call, sizes, self._arguments(call, sizes, raw))
         finally:
@@ -118,6 +121,23 @@ class LayerRunner:
         """Return whether a case is one for the cache: tokens one after another, each of which sees those before it."""
         is_one = call.query.shape == call.key.shape and call.query.shape[1] > 1
         return self.reading.forward.grows is not None and is_one and call.is_causal and call.mask is None
+
+    def _whole_or_grown(self, made: Made, call: Call, sizes: Sizes) -> NDArray[Any]:
+        """Return the output of all tokens at once, or, where the cache makes something else of them, what it makes.
+
+        A layer that makes something else of the first tokens when others follow is wrong without its cache, too.
+        """
+        grown = self._grown(made, call, sizes)
+        if self.reading.causality == "none":
+            return grown
+        half = (call.query.shape[1] + 1) // 2
+        outputs: list[NDArray[Any]] = []
+        for part in (call, Call(call.query[:, :half], call.key[:, :half], call.value[:, :half], None, is_causal=True)):
+            self.library.reset(made.layer, made.state)
+            outputs.append(self._called(made, part, sizes, self._arguments(part, sizes))[0])
+        whole, first = outputs
+        is_of_the_cache = _alike(whole[:, :half], first) and not _alike(whole, grown)
+        return grown if is_of_the_cache else whole
 
     def _grown(self, made: Made, call: Call, sizes: Sizes) -> NDArray[Any]:
         """Return the output of tokens that come in parts: the first half at once, then one by one."""
@@ -149,7 +169,13 @@ class LayerRunner:
         for matrix, bias in zip(MATRICES, BIASES, strict=True):
             zeros[matrix] = np.zeros((width, width), dtype)
             zeros[bias] = np.zeros(weights.get(matrix, zeros[matrix]).shape[-1], dtype)
-        self.library.fill(made.layer, filled(self.reading.parameters, shapes, {**zeros, **weights}, heads))
+        given = {**zeros, **weights}
+        if not self.reading.takes_one_context(call.key, call.value):
+            # Keys and values stand side by side in the tokens of the context.
+            nothing = np.zeros((width, width), dtype)
+            given["w_key"] = np.concatenate([given["w_key"], nothing])
+            given["w_value"] = np.concatenate([nothing, given["w_value"]])
+        self.library.fill(made.layer, filled(self.reading.parameters, shapes, given, heads))
         return made
 
     def _sizes(self, call: Call, heads: int, weights: Mapping[str, NDArray[Any]]) -> Sizes:
@@ -160,14 +186,16 @@ class LayerRunner:
             None if name not in weights or weights[name].shape[-1] == width else weights[name].shape[-1]
             for name in ("w_query", "w_value")
         )
-        return Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values)
+        context = None if self.reading.takes_one_context(call.key, call.value) else 2 * width
+        return Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values, context)
 
     def _arguments(self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
         forward = self.reading.forward
         named: dict[str, Any] = {
             name: neutral(value, call.query.shape[-2], sizes, call.query.dtype) for name, value in forward.fixed.items()
         }
-        tokens = {"query": call.query, "x": call.query, "key": call.key, "value": call.value, "context": call.key}
+        context = call.key if sizes.context is None else np.concatenate([call.key, call.value], axis=-1)
+        tokens = {"query": call.query, "x": call.query, "key": call.key, "value": call.value, "context": context}
         for name, role in forward.tokens.items():
             named[name] = self._laid_out(tokens[role])
         if forward.listed:
@@ -194,7 +222,7 @@ class LayerRunner:
         if forward.rank == 2:
             if tokens.shape[0] != 1:
                 raise Unsupported("it takes tokens (S, D) without a batch")
-            return tokens[0]
+            return tokens[0] if forward.batch_first else tokens[0].T
         return tokens if forward.batch_first else tokens.swapaxes(0, 1)
 
     def _read(self, returned: Any, call: Call, heads: int) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -202,7 +230,7 @@ class LayerRunner:
         entries = entries_of(returned)
         output = entries[forward.output or 0]
         if forward.rank == 2 and getattr(output, "ndim", 0) == 2:
-            output = output[np.newaxis]
+            output = (output if forward.batch_first else output.T)[np.newaxis]
         elif not forward.batch_first and getattr(output, "ndim", 0) == 3:
             output = output.swapaxes(0, 1)
         weights = None if forward.weights is None else entries[forward.weights]
@@ -211,6 +239,13 @@ class LayerRunner:
         if weights is not None and (weights.shape != expected or weights.dtype.itemsize < output.dtype.itemsize):
             weights = None
         return output, weights
+
+
+def _alike(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Return whether two outputs are the same but for roundings."""
+    wide = one.astype(np.float64), other.astype(np.float64)
+    size = float(np.nanmax(np.abs(wide[0]), initial=0.0))
+    return bool(np.allclose(*wide, rtol=0.0, atol=_ALIKE[one.dtype.itemsize] * size, equal_nan=True))
 
 
 def _fills(reading: Reading, made: Made, name: str) -> bool:

@@ -6,11 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
-WORDS = ("width", "inner", "heads", "head_width", "value_width", "length", "batch", "causal", "rngs")
+WORDS = ("width", "context", "inner", "heads", "head_width", "value_width", "length", "batch", "causal", "rngs")
 """What stands for a number of the case among the arguments of a constructor."""
+
+
+def are_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Return whether two arrays of tokens hold the same."""
+    return one is other or (one.shape == other.shape and np.array_equal(one, other, equal_nan=True))
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,11 @@ class Reading:
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
     without: tuple[str, ...] = ()
+
+    def takes_one_context(self, key: NDArray[Any], value: NDArray[Any]) -> bool:
+        """Return whether keys and values come as one tensor: they are the same, or there is no other way."""
+        is_context = "context" in self.forward.tokens.values() and "context" in self.constructor.values()
+        return not is_context or are_same(key, value)
 
     @property
     def tensors(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+from attnspec_modules.attention.weighted_functions import takes_weights
 from attnspec_modules.libraries import library_of, method_of
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -17,6 +18,9 @@ def is_layer(found: object, operation: str | None = None) -> bool:
     `operation` is what it is said to be. A plain class is one if it cannot be made without arguments, as an adapter is,
     and is called without any of the contract's matrices.
     """
+    # A compiled function is an object that wraps one.
+    if inspect.isroutine(getattr(found, "__wrapped__", found)):
+        return operation in _OPERATIONS and takes_weights(found)
     library = library_of(found) if operation in _OPERATIONS else None
     if library != "plain":
         return library is not None

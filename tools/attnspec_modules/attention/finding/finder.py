@@ -29,7 +29,7 @@ from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
-from attnspec_modules.libraries.kinds import entries_of, is_dict, is_listed
+from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
 
 _WIDTH, _HEADS = 12, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
@@ -88,15 +88,14 @@ class Finder:
                     continue
                 output, weights = answer
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
-                self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
+                if forward.rank == 3:
+                    self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
                 self._take(rotates=self.runner.made(_SIZES, "float32").rotates)
                 return
         raise self._asks_for(names, trouble)
 
     def _mixes_entries(self) -> bool:
         """Return whether what is changed in one token shows in others of its position, and not of its batch entry."""
-        if self.reading.forward.rank != 3:
-            return False
         tokens = np.random.default_rng(0).normal(size=(_BATCH, _TOKENS, _WIDTH)).astype("float32")
         other = tokens.copy()
         other[0, -1] += 1
@@ -121,6 +120,7 @@ class Finder:
         if forward.is_self:
             yield replace(forward, listed=("query", "key", "value"))
         yield replace(forward, rank=2)
+        yield replace(forward, rank=2, batch_first=False)
 
     def _asks_for(self, names: Sequence[str], trouble: str) -> TargetError:
         if names:
@@ -142,6 +142,7 @@ class Finder:
         except BaseException as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
         wanted = tokens.shape if runner.reading.forward.rank == 3 else tokens.shape[1:]
+        wanted = wanted if runner.reading.forward.batch_first else wanted[::-1]
         if not (is_listed(returned) or is_dict(returned)):
             shape = getattr(returned, "shape", None)
             return (None, None) if shape == wanted else f"it returned the shape {shape} for tokens {wanted}"
@@ -179,10 +180,20 @@ class Finder:
                 f"--rename NAME={missing[0]}"
             )
         self._take(parameters=self._chosen(candidates, placements, sizes))
+        if self.reading.forward.listed:
+            self._take(forward=replace(self.reading.forward, listed=self._order_of_list()))
         is_open = any("r" in each.axes for each in self.reading.parameters.values())
         is_open = is_open or not all(each.named for each in candidates.values())
         if is_open and first_is_query(self.runner, "float32") is False:
             self._take(parameters={path: _swapped(each) for path, each in self.reading.parameters.items()})
+
+    def _order_of_list(self) -> tuple[str, ...]:
+        """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
+        for order in itertools.permutations(("query", "key", "value")):
+            runner = self._runner(forward=replace(self.reading.forward, listed=order))
+            if is_proportional(token_alone(runner, 1, _WIDTH, "float32", apart=True)):
+                return order
+        return self.reading.forward.listed
 
     def _chosen(
         self, candidates: Mapping[str, Candidates], likeliest: dict[str, Placement], sizes: Sizes
@@ -210,14 +221,16 @@ class Finder:
         dtype, forward = "float32", self.reading.forward
         base = shares(self.runner, dtype, {})
         words = self.name.lower()
-        is_triangular = base is not None and (base[0, 0, -1] == 0) != (base[0, -1, 0] == 0)
+        # A row without any key may be NaN, as it is where a diagonal is hidden, too.
+        shown = np.zeros((1, 2, 2)) if base is None else np.nan_to_num(base)
+        is_triangular = bool((shown[0, 1, -1] == 0) != (shown[0, -1, 1] == 0))
         if is_triangular:
             causality = "built in"
         elif forward.causal is not None:
             causality = "argument"
         elif "causal" in self.reading.constructor.values():
             causality = "constructor"
-        elif not self.reading.masks and ("causal" in words or "masked" in words):
+        elif not self.reading.masks and ("causal" in words or "masked" in words or self._keeps_a_triangle()):
             causality = "built in"
         else:
             causality = "none"
@@ -234,6 +247,17 @@ class Finder:
         self._take(masks=tuple(masks), causality=causality)
         if forward.grows is not None and causality != "none" and not remembers(self.runner):
             self._take(forward=replace(forward, grows=None))
+
+    def _keeps_a_triangle(self) -> bool:
+        """Return whether a layer keeps a mask of causality, be it used or not."""
+        layer = self.runner.made(_SIZES, "float32").layer
+        tables = [value for _, value in layer.named_buffers()] if hasattr(layer, "named_buffers") else []
+        for table in (*tables, *(value for value in attributes_of(layer).values() if hasattr(value, "shape"))):
+            if len(table.shape) > 1 and table.shape[-1] == table.shape[-2] >= _SIZES.length:
+                square = np.asarray(table).reshape(-1, table.shape[-2], table.shape[-1])[0] != 0
+                if square.any() and np.triu(square, 1).any() != np.tril(square, -1).any():
+                    return True
+        return False
 
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""

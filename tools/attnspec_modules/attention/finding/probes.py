@@ -21,16 +21,20 @@ _PROPORTIONAL = 1e-3
 """Share of a result that may be something else: half precision is off by less, other features by much more."""
 
 
-def token_alone(runner: LayerRunner, heads: int, width: int, dtype: str) -> float:
-    """Return how far the output of one token is from a multiple of x W_v W_o, as a share of it."""
+def token_alone(runner: LayerRunner, heads: int, width: int, dtype: str, *, apart: bool = False) -> float:
+    """Return how far the output of one token is from a multiple of x W_v W_o, as a share of it.
+
+    With `apart`, query and key are other tokens than the value.
+    """
     rng = np.random.default_rng(_SEED)
-    x = rng.normal(size=(1, 1, width)).astype(dtype)
+    query, key, x = (rng.normal(size=(1, 1, width)).astype(dtype) for _ in range(3))
+    query, key = (query, key) if apart else (x, x)
     w_value, w_output = (rng.normal(size=(width, width)).astype(dtype) for _ in range(2))
     weights = {"w_value": w_value}
     expected = x[0, 0] @ w_value
     weights["w_output"] = w_output
     expected = expected @ w_output
-    output, _ = runner.run(Call(x, x, x), weights, heads, {})
+    output, _ = runner.run(Call(query, key, x), weights, heads, {})
     return _distance(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
 
 
