@@ -258,7 +258,7 @@ class Report:
         operations = ", ".join(self.declaration.operations) or "no operation"
         lines = (
             f"Report: {wording.verdict_line(name, summary_to_json(self.summary), self.not_run)}",
-            wording.ungraded_arguments(json_types(self.ungraded_arguments)),
+            wording.ungraded_arguments(json_types(self.arguments)),
             f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
             f"By {made_by}.",
         )

@@ -74,7 +74,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         layout = wording.layout_sentence(declaration.requested_in, declaration.not_arranged)
         for sentence in filter(None, (layout, beside, *unfit, unseen, left)):
             say(console, sentence, style="yellow")
-        ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
+        ungraded = wording.ungraded_arguments(json_types(report.arguments))
         if ungraded is not None:
             say(console, ungraded, style="bold yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
