@@ -45,6 +45,9 @@ _OTHERWISE = 0.1
 _SPARED = 5
 """Cases without need of a capability that must pass: where all cases need it, nothing points at it."""
 
+_SEVERAL = 3
+"""Cases with an argument that must fail, and none pass, before the argument is at fault: one or two have much else."""
+
 _WORTH_SAYING = 0.5
 """Share of all failures for which declarations must account: else something else is wrong, and comes first."""
 
@@ -204,8 +207,9 @@ def could_be_declared(results: Sequence[Result]) -> Declarations | None:
         return None
     kept = [*search.taken]
     for offer in search.taken:
-        # Later offers may have made it superfluous.
-        if offer.covers <= frozenset[int]().union(*(other.covers for other in kept if other is not offer)):
+        # Later offers may have made it superfluous; but not a convention one that leaves its results ungraded.
+        others = [other for other in kept if other is not offer and (offer.choice is None or other.choice is not None)]
+        if offer.covers <= frozenset[int]().union(*(other.covers for other in others)):
             kept.remove(offer)
     return Declarations(
         without=tuple(offer.word for offer in kept if offer.choice is None),
@@ -221,16 +225,23 @@ class _Search:
     def __init__(self, results: Sequence[Result]) -> None:
         self.wrong = [result for result in results if result.is_wrong]
         self.right = [result for result in results if result.establishes]
+        self._failed = tuple(self.wrong)
         self.taken: list[_Offer] = []
         self._offers: list[_Offer] | None = None
         cases = {result.case.id: result.case for result in results}
         self._needs = {case_id: needed_capabilities(case) for case_id, case in cases.items()}
-        self._capabilities = [
-            _Offer(word, None, covers, sum(map(self._needing(word), self.right)))
-            for word in CAPABILITIES
-            if (covers := frozenset(id(result) for result in self.wrong if self._is_covered(word, result)))
-        ]
+        self._look_at_capabilities()
         self._of_lack: dict[int, bool] = {}
+
+    def _look_at_capabilities(self) -> None:
+        """Find what each capability would cover of all failures, and give up of the passes."""
+        self._passing_with = Counter(word for result in self.right for word in self._needs[result.case.id])
+        self._never_pass = self._arguments_that_never_pass()
+        self._capabilities = [
+            _Offer(word, None, covers, self._passing_with[word])
+            for word in CAPABILITIES
+            if (covers := frozenset(id(result) for result in self._failed if self._is_covered(word, result)))
+        ]
 
     def concerned(self) -> int:
         """Return the most failures that a declaration may concern; the rest is wrong for other reasons."""
@@ -264,7 +275,12 @@ class _Search:
         best = self._with_all_failures(max(standing, key=lambda entry: entry[0])[1])
         self.taken.append(best)
         self._offers = None
+        if best.choice is not None:
+            # An answer that is graded right under a convention is given up with a capability like any other.
+            covered = [result for result in self.wrong if id(result) in best.covers]
+            self.right += [each for each in covered if each.got is not None and each.case.rejects is None]
         self.wrong = [result for result in self.wrong if id(result) not in best.covers]
+        self._look_at_capabilities()
         return True
 
     def _with_all_failures(self, offer: _Offer) -> _Offer:
@@ -287,8 +303,23 @@ class _Search:
         return lambda result: word in self._needs[result.case.id]
 
     def _is_covered(self, word: str, result: Result) -> bool:
-        """Return whether a failure would not be one without a capability: its case, or what it misses, needs that."""
-        return self._needing(word)(result) or not graded_without(result, word).is_wrong
+        """Return whether a failure would not be one without a capability: its case, or what it misses, needs that.
+
+        Where an argument is given that never passes, it is not of a capability with which others pass.
+        """
+        if self._needing(word)(result):
+            return not self._passing_with[word] or self._never_pass.isdisjoint(self._needs[result.case.id])
+        return not graded_without(result, word).is_wrong
+
+    def _arguments_that_never_pass(self) -> frozenset[str]:
+        """Return the arguments with which several cases fail, and none passes."""
+        cases = {result.case.id for result in self.wrong}
+        failing = Counter(word for case in cases for word in self._needs[case])
+        return frozenset(
+            word
+            for word, count in failing.items()
+            if word not in CAPABILITIES and count >= _SEVERAL and not self._passing_with[word]
+        )
 
     def _stands_out(self, offer: _Offer) -> bool:
         """Return whether cases needing a capability fail often, and clearly more often than the others left."""
@@ -300,9 +331,19 @@ class _Search:
         failing, others = len(covered), len(self.wrong) - len(covered)
         among = failing / max(1, failing + offer.gives_up)
         elsewhere = others / max(1, others + len(self.right) - offer.gives_up)
+        if self._is_narrower_elsewhere(offer, covered):
+            return False
         raised = sum(result.status == "error" for result in covered)
         enough = _SOMETIMES if raised > failing / 2 else _OFTEN
         return among >= enough and elsewhere <= _CLEARLY_LESS * among
+
+    def _is_narrower_elsewhere(self, offer: _Offer, covered: Sequence[Result]) -> bool:
+        """Return whether all failures need another word, too, which fewer passes need: the lack is not of this one."""
+        if not offer.gives_up or not covered:
+            return False
+        needs = [self._needs[result.case.id] for result in covered]
+        common = needs[0].intersection(*needs[1:]) - {offer.word}
+        return any(self._passing_with[word] < offer.gives_up for word in common)
 
     def _hides(self, offer: _Offer) -> bool:
         """Return whether failures needing a capability are left whose results do not come of its absence.
