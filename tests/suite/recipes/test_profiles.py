@@ -239,14 +239,14 @@ def test_lengths_differ(profile) -> None:
             assert size["Hq"] // size["Hkv"] != size["Hkv"], case.id
 
 
-def test_queries_and_keys_are_equally_many_only_where_positions_or_repetition_ask_for_it() -> None:
+def test_queries_and_keys_are_equally_many_only_where_positions_repetition_or_narrow_signatures_ask_for_it() -> None:
     for case in ATTENTION:
         size = lengths(case)
         positional = {"is_causal", "window"} & set(case.attributes) or {"alibi_slopes", "past_key"} & set(case.inputs)
         if size["Sq"] == size["Sk"] and not positional:
             expected = ("core/self_attention", "causal/square", "memory/", "varlen/", "sinks/halves_a_single_key")
             expected += ("nonfinite/nan_in_query_of_one_key_and_one_query", "self_attention/")
-            assert case.id.startswith(expected) or case.id.endswith("_row_square"), case.id
+            assert case.id.startswith(expected) or case.id.endswith("_square"), case.id
 
 
 def test_values_are_as_wide_as_keys_by_default() -> None:

@@ -132,6 +132,14 @@ def square_cases() -> tuple[AuthoredCase, ...]:
         case("square_mask_of_the_rest", "A mask of the other half and causality leave each query only itself")(
             SQUARE, mask=~np.tri(5, k=-1, dtype=np.bool_)
         ),
+        causal(
+            "square_prefix_as_mask", "A mask by which all queries see the first three keys, and later ones causally"
+        )(SQUARE, mask=lower | (np.arange(5) < 3)),
+        case("square_scale", "Causal with a stated scale")(SQUARE, scale=1.5),
+        case("square_scale_negative", "Causal with a negative scale")(Sizes(2, 3, 3, 4, 4, 2), scale=-0.75),
+        case("square_scale_of_width_8", "Causal with a stated scale, over eight features")(
+            Sizes(1, 2, 2, 4, 4, 8), scale=0.125
+        ),
         case("square_dead_row", "A mask takes away the only key of the first query")(
             SQUARE, clauses="fully_masked_row", also="weights", mask=np.arange(5)[np.newaxis, :] != 0
         ),

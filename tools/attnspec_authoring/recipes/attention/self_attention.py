@@ -115,6 +115,27 @@ def cases() -> tuple[AuthoredCase, ...]:
             1, 3, num_heads=2, width=4, factor=64.0, mask=np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
         ),
         layer("causal_and_padding", "causal, and padded keys")(mask=PADDED, is_causal=True),
+        layer("many_heads", "four heads of two features")(2, 3, num_heads=4, width=8, factor=2.0),
+        layer("more_tokens", "one head, seven tokens")(1, 7, num_heads=1, width=4, factor=2.0),
+        layer("causal_many_heads", "causal, four heads of two features")(
+            2, 3, num_heads=4, width=8, factor=2.0, is_causal=True
+        ),
+        layer("causal_and_masked_key", "causal, and one masked key of one entry")(
+            2,
+            4,
+            num_heads=2,
+            width=4,
+            mask=np.array([[[[1, 0, 1, 1]]], [[[1, 1, 1, 1]]]], dtype=bool),
+            is_causal=True,
+        ),
+        layer("causal_and_padding_of_half", "causal, and an entry of which half are padded keys")(
+            2,
+            4,
+            num_heads=1,
+            width=3,
+            mask=np.array([[[[1, 1, 0, 0]]], [[[1, 0, 1, 1]]]], dtype=bool),
+            is_causal=True,
+        ),
         layer("causal_and_float_mask", "causal, and a float mask (S, S)")(
             mask=floats(4, 4, hides=False), is_causal=True
         ),

@@ -139,6 +139,20 @@ def combined_cases() -> tuple[AuthoredCase, ...]:
     )
 
 
+def of_causal_attention() -> tuple[AuthoredCase, ...]:
+    """Put sinks beside causality over as many queries as keys, and nothing else: that is all that some models take."""
+    case = table(sinks, clauses="sinks.denominator", is_causal=True)
+    return (
+        case("causal_square", "Sinks, causal, as many queries as keys")(Sizes(1, 2, 2, 5, 5), sinks=SINKS),
+        case("causal_square_far_from_the_logits", "Sinks far from the logits, causal, in two batch entries")(
+            Sizes(2, 3, 3, 4, 4, 2), sinks=[6.0, 9.5, -2.0]
+        ),
+        case("causal_square_grouped", "Six sinks for six query heads over two shared heads, causal")(
+            Sizes(1, 6, 2, 4, 4, 2), sinks=[1.0, -1.0, 0.0, 2.0, 0.5, -0.5]
+        ),
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile sinks."""
-    return (*size_cases(), *combined_cases(), *pairwise_cases("sinks"))
+    return (*size_cases(), *combined_cases(), *of_causal_attention(), *pairwise_cases("sinks"))

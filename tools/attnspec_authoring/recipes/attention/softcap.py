@@ -90,7 +90,7 @@ def order_cases() -> tuple[AuthoredCase, ...]:
     shapes = pair.shapes()
     zeros: dict[str, Any] = {name: np.zeros(shapes[name]) for name in ("query", "key")}
     zero_one = np.broadcast_to(np.array([0.0, 1.0]).reshape(2, 1), shapes["value"])
-    tail = Sizes(1, 2, 1, 3, 65)
+    tail, square = Sizes(1, 2, 1, 3, 65), Sizes(1, 2, 2, 4, 4)
     negative = tail.drawn("softcap/tail")
     bias, boolean = "softcap/bias", "softcap/boolean_mask"
     slopes = np.array([0.5, 0.125])
@@ -124,6 +124,15 @@ def order_cases() -> tuple[AuthoredCase, ...]:
                 SMALL, softcap=1.5, is_causal=True, causal_alignment=alignment
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
+        ),
+        softcap("causal_square", "Capped scores, causal, as many queries as keys")(
+            Sizes(1, 2, 2, 5, 5), softcap=1.5, is_causal=True
+        ),
+        softcap("causal_square_of_entries", "Scores of two batch entries under a cap of one half, causal")(
+            Sizes(2, 3, 3, 4, 4, 2), softcap=0.5, is_causal=True
+        ),
+        softcap("causal_square_saturated", "Scores far beyond the cap, causal, as many queries as keys")(
+            square, query=square.drawn("softcap/causal_square_saturated")["query"] * 16.0, softcap=4.0, is_causal=True
         ),
         softcap("window", "Capped scores under a window")(SMALL, softcap=1.5, window=[1, 0], **BOTTOM),
         softcap("grouped", "Capped scores of grouped heads under a mask")(

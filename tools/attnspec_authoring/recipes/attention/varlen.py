@@ -133,6 +133,34 @@ def packed_cases() -> tuple[AuthoredCase, ...]:
     return tuple(made)
 
 
+def of_few_arguments() -> Iterator[AuthoredCase]:
+    """Give lengths, and nothing else but causality, to as many queries as keys, or to one: encoders, and decoding."""
+    lengths = {
+        "entries": (Sizes(3, 2, 2, 4, 4), [4, 2, 3]),
+        "one_key": (Sizes(2, 1, 1, 5, 5, 2), [1, 5]),
+        "probe": (probe_sizes(2, 3, 3, 5, 5), [3, 4]),
+    }
+    for name, (sizes, counted) in lengths.items():
+        title = f"The first {', '.join(map(str, counted))} of {sizes.keys} keys count, for as many queries"
+        for case_id, ending, stated in (
+            (f"varlen/keys_square_{name}", "", {}),
+            (f"varlen/keys_square_{name}_causal", ", causal", {"is_causal": True, **TOP}),
+        ):
+            tensors = probe(sizes) if name == "probe" else padded(case_id, sizes, counted)
+            yield attention(case_id, title + ending)(sizes, key_lengths=counted, **stated, **tensors)
+    yield varlen("both_square", "Lengths of as many queries as keys, causal from the last that counts")(
+        Sizes(3, 2, 2, 4, 4), key_lengths=[4, 3, 2], query_lengths=[2, 3, 1], **BOTTOM_CAUSAL
+    )
+    for name, sizes, counted in (
+        ("one_query", Sizes(3, 2, 2, 1, 5), [2, 5, 3]),
+        ("one_query_grouped", Sizes(2, 6, 2, 1, 7, 2), [4, 1]),
+    ):
+        yield varlen(
+            f"{name}_causal",
+            f"The first {', '.join(map(str, counted))} of {sizes.keys} keys count, for one query, causal",
+        )(sizes, key_lengths=counted, **BOTTOM_CAUSAL, **padded(f"varlen/{name}_causal", sizes, counted))
+
+
 def tile_cases() -> tuple[AuthoredCase, ...]:
     """Fill the tiles of kernels to the last key, so that only lengths say what counts."""
     aligned, padded_tiles = "varlen/aligned_tiles", Sizes(2, 1, 1, 16, 32, 1)
@@ -355,6 +383,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         varlen("one_key_each", "One key of each batch entry counts: its value comes out")(SIZES, key_lengths=[1, 1, 1]),
         *aligned_cases(),
         *packed_cases(),
+        *of_few_arguments(),
         *tile_cases(),
         *combined_cases(),
         *alone_cases(),

@@ -237,6 +237,40 @@ def before_the_keys() -> tuple[AuthoredCase, ...]:
     )
 
 
+def of_causal_attention() -> tuple[AuthoredCase, ...]:
+    """Give a causal query nothing but a left bound: a few queries, and one query before the keys of a cache."""
+    square = table(window_case, clauses="window.left", is_causal=True)
+    decode = table(window_case, clauses="window.left window.position", **BOTTOM_CAUSAL)
+    return (
+        square("causal_square_2_0", "Causal, with two keys to the left")(SQUARE, window=[2, 0]),
+        square("causal_square_1_0", "Causal, with one key to the left, in two batch entries")(
+            Sizes(2, 3, 3, 4, 4, 2), window=[1, 0]
+        ),
+        decode("decode_causal_0_0", "One query, causal, that sees its own position alone")(
+            Sizes(2, 3, 3, 1, 6, 2), window=[0, 0]
+        ),
+        decode("decode_causal_2_0", "One query, causal, with two keys to the left of seven")(
+            Sizes(3, 2, 2, 1, 7), window=[2, 0]
+        ),
+        decode("decode_causal_3_0", "One query of six heads over two shared ones, causal, with three keys to the left")(
+            Sizes(2, 6, 2, 1, 9, 2), window=[3, 0]
+        ),
+        decode("decode_causal_one_length", "One query, causal, with one key to the left of the fifth of seven keys")(
+            Sizes(2, 3, 3, 1, 7, 2), window=[1, 0], key_lengths=[5, 5]
+        ),
+    )
+
+
+def open_to_the_right() -> tuple[AuthoredCase, ...]:
+    """Leave the right side open over several tiles of keys: what lies beyond the first of them still counts."""
+    return tuple(
+        window_case(
+            f"square_of_{tokens}_{left}_open", f"{tokens} queries and keys, {what} to the left, all to the right"
+        )(Sizes(1, 2, 1, tokens, tokens, 1), clauses="window.left window.open_side", window=[left, None])
+        for tokens, left, what in ((40, 1, "one key"), (72, 5, "five keys"))
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile window."""
     return (
@@ -245,5 +279,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         *position_cases(),
         *combined_cases(),
         *before_the_keys(),
+        *of_causal_attention(),
+        *open_to_the_right(),
         *pairwise_cases("window"),
     )

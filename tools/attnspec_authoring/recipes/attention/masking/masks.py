@@ -25,7 +25,7 @@ from attnspec_authoring.recipes.attention.attention import (
     profile,
 )
 from attnspec_authoring.recipes.attention.pairwise import pairwise_cases
-from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE
+from attnspec_authoring.recipes.authoring import EVERY_DTYPE, SINGLE_AND_DOUBLE, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -112,6 +112,41 @@ def shape_cases() -> Iterator[AuthoredCase]:
             report="hyunwoongko/transformer/pull/40",
             mask=draw(case_id, shape),
         )
+
+
+def of_padded_keys() -> tuple[AuthoredCase, ...]:
+    """Mask keys of each batch entry over as many queries: Boolean with causality, and numbers that are all finite."""
+    square, shape = Sizes(2, 3, 3, 4, 4), (2, 1, 1, 4)
+    case = table(masking, sizes=square)
+    left, right = np.array([[0, 0, 1, 1], [1, 1, 1, 1]], np.bool_), np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.bool_)
+    boolean, added = table(case, clauses="mask.boolean"), table(case, clauses="mask.additive mask.broadcast")
+    return (
+        boolean("boolean_padding_square", "Two padded keys on the left of one of two batch entries")(
+            mask=left.reshape(shape)
+        ),
+        boolean("boolean_padding_causal_square", "Padded keys on the right, and causality")(
+            mask=right.reshape(shape), is_causal=True
+        ),
+        boolean("boolean_batch_row_causal_square", "Some keys of each batch entry, of which the first, and causality")(
+            mask=boolean_mask("masking/boolean_batch_row_causal_square", shape) | (np.arange(4) == 0),
+            is_causal=True,
+        ),
+        added("float_finite_batch_row_square", "A finite bias for the keys of each batch entry")(
+            mask=floats(*shape, hides=False)
+        ),
+        added("float_finite_row_square", "A finite bias for the keys, the same in all batch entries")(
+            mask=floats(1, 4, hides=False)
+        ),
+        added("float_finite_padding_square", "Minus 8192 for padded keys, as modules make it of a Boolean mask")(
+            mask=np.where(right, 0.0, -8192.0).reshape(shape)
+        ),
+        added("float_finite_heads_square", "A finite bias of positions for each head")(
+            mask=floats(3, 4, 4, hides=False)
+        ),
+        added("float_finite_heads_rank_4_square", "A finite bias of positions for each head, written with four axes")(
+            mask=floats(1, 3, 4, 4, hides=False)
+        ),
+    )
 
 
 def meaning_cases() -> tuple[AuthoredCase, ...]:
@@ -328,6 +363,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile masking."""
     return (
         *shape_cases(),
+        *of_padded_keys(),
         *meaning_cases(),
         *number_cases(),
         *tile_cases(),

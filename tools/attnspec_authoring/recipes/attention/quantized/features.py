@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +36,11 @@ from attnspec_authoring.recipes.attention.quantized.formats import (
 )
 from attnspec_authoring.recipes.authoring import AuthoredCase, table
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ONE = Sizes(1, 2, 2, 3, 4, 2)
+SQUARE = Sizes(1, 2, 2, 4, 4, 2)
 PAST = Sizes(3, 2, 2, 1, 4, 2, past=2)
 PER_HEAD: dict[str, Any] = {"key_scale": KEY_SCALES, "value_scale": VALUE_SCALES}
 STEPS = ("output", "weights", "logsumexp")
@@ -82,6 +87,12 @@ def of_logits() -> tuple[AuthoredCase, ...]:
     )
 
 
+def one_scale(name: str, title: str) -> Callable[..., AuthoredCase]:
+    """Make a case of keys and values in int8 with one scale each."""
+    made = quantized(f"one_scale_{name}", f"Int8 with one scale of keys and one of values, {title}")
+    return partial(made, key=INT8, value=INT8)
+
+
 def of_keys() -> tuple[AuthoredCase, ...]:
     """Return what takes keys away, and a past."""
     return (
@@ -92,6 +103,10 @@ def of_keys() -> tuple[AuthoredCase, ...]:
             )
             for alignment in (TOP_LEFT, BOTTOM_RIGHT)
         ),
+        one_scale("causal", "causal from the last key")(Sizes(1, 2, 2, 3, 5, 2), **BOTTOM_CAUSAL),
+        one_scale("causal_scale", "causal, a stated scale")(Sizes(2, 3, 3, 4, 5, 2), scale=3.0, **BOTTOM_CAUSAL),
+        one_scale("causal_square", "causal, as many queries as keys")(SQUARE, scale=2.5, is_causal=True),
+        one_scale("scale", "a stated scale")(Sizes(1, 6, 2, 2, 4, 2), scale=4.0),
         quantized("window", "A window")(ONE, key=E5M2, value=E5M2, window=[1, 1], **BOTTOM, **PER_HEAD),
         quantized(
             "lengths",
