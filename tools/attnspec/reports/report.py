@@ -20,7 +20,7 @@ from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
-    from attnspec.diagnosis.undeclared import Declarations
+    from attnspec.diagnosis.offers import Declarations
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Key, Result

@@ -95,10 +95,16 @@ def ungraded_arguments(arguments: Sequence[Mapping[str, Any]]) -> str | None:
     """
     never_given = [each for each in arguments if each["reason"] == NEVER_GIVEN]
     ungraded = [each for each in arguments if not each["graded"] and each["not_graded"]]
-    said = [
-        *([_taken_and_ungraded(ungraded)] if ungraded else ()),
-        *([f"Never given, and not graded: {_by_operation(never_given)}."] if never_given else ()),
-    ]
+    said: list[str] = []
+    if ungraded:
+        first = ungraded[0]
+        results = counted(first["not_graded"], "result")
+        them = "it" if len(ungraded) == 1 else "them"
+        shows = f"{results} would show {first['argument'] if len(ungraded) > 1 else 'it'}, and none was graded"
+        named = f"Taken, and not graded: {_by_operation(ungraded)}"
+        said.append(f"{named}. Code that ignores {them} passes as well: {shows} ({first['reason']}).")
+    if never_given:
+        said.append(f"Never given, and not graded: {_by_operation(never_given)}.")
     return " ".join(said) or None
 
 
@@ -107,14 +113,6 @@ def _by_operation(arguments: Sequence[Mapping[str, Any]]) -> str:
     for each in arguments:
         of.setdefault(each["operation"], []).append(each["argument"])
     return "; ".join(f"{', '.join(taken)} of {operation}" for operation, taken in of.items())
-
-
-def _taken_and_ungraded(ungraded: Sequence[Mapping[str, Any]]) -> str:
-    named, first = _by_operation(ungraded), ungraded[0]
-    results = counted(first["not_graded"], "result")
-    them = "it" if len(ungraded) == 1 else "them"
-    shows = f"{results} would show {first['argument'] if len(ungraded) > 1 else 'it'}, and none was graded"
-    return f"Taken, and not graded: {named}. Code that ignores {them} passes as well: {shows} ({first['reason']})."
 
 
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:

@@ -147,10 +147,6 @@ def _attention_tolerance(
             return {}
         return reached_by_infinity(raw["query"], repeated(raw["key"], shared), result.keys.attendable)
 
-    def open_scores() -> Marks:
-        keys, beside = repeated(raw["key"], shared), (inputs.get("mask"), inputs.get("sinks"))
-        return _step_marks(result, rows_of_open_scores(raw["query"], keys, result.keys.attendable, *beside))
-
     return AttentionBound(
         {
             "output": lambda: result.output,
@@ -167,7 +163,9 @@ def _attention_tolerance(
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         compensated=compensated,
-        open_scores=open_scores,
+        open_scores=lambda: _step_marks(
+            result, rows_of_open_scores(raw["query"], repeated(raw["key"], shared), result.keys.attendable, inputs)
+        ),
         means=lambda: _means(repeated(raw["value"], shared)),
         shift=result.shift,
         unspecified=_unspecified_elements(result),
@@ -352,8 +350,7 @@ def _multi_head_tolerance(
 
     def open_scores() -> Marks:
         query, key = (inputs[name][:, np.newaxis] for name in ("query", "key"))
-        rows = rows_of_open_scores(query, key, result.keys.attendable, given.get("mask"), None)
-        return _token_marks(result, np.broadcast_to(rows, result.keys.attendable.shape[:-1]), width)
+        return _token_marks(result, rows_of_open_scores(query, key, result.keys.attendable, inputs), width)
 
     fully_masked, without_mean = (
         _token_marks(result, queries, width) for queries in (result.fully_masked, result.without_mean)
