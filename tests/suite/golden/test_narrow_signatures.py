@@ -64,6 +64,19 @@ def continues(case):
     return "past_key" in case.inputs
 
 
+def one_token(case):
+    return length(case, "query") == length(case, "key") == 1
+
+
+def published_slopes(case):
+    """The slopes of the paper on ALiBi, which many functions work out from the number of heads."""
+    heads = case.shapes["query"][1]
+    power = 2 ** int(np.log2(max(heads, 1)))
+    own = [2.0 ** (-8 * (head + 1) / power) for head in range(power)]
+    between = [2.0 ** (-4 * (2 * head + 1) / power) for head in range(heads - power)]
+    return "alibi_slopes" in case.inputs and np.array_equal(case.inputs["alibi_slopes"], own + between)
+
+
 def left_window(case):
     """A window to the left, in the way of kernels: nothing to the right."""
     window = case.attributes.get("window")
@@ -135,7 +148,16 @@ SIGNATURES = {
         "is_causal key_lengths query_lengths", equal_lengths, causal, alignment=LAST
     ),
     "causal, past": of("is_causal past_key past_value", causal, equal_lengths, continues),
-    "causal, past, window": of("is_causal past_key past_value window", causal, equal_lengths, left_window),
+    "causal, past, window": of(
+        "is_causal past_key past_value window",
+        causal,
+        equal_lengths,
+        left_window,
+        continues,
+        lambda case: "window" in case.attributes and length(case, "query") > 1,
+        shown="past_key past_value window",
+    ),
+    "causal, slopes of its own": of("is_causal alibi_slopes", one_shape, causal, published_slopes),
     "slopes": of("alibi_slopes", one_shape),
     "lengths of keys": of("key_lengths", one_shape),
     "padded keys": of("mask", one_shape, masked("boolean", KEYS)),
@@ -154,7 +176,8 @@ SIGNATURES = {
         "is_causal window key_lengths", decodes, causal, left_window, shown="window key_lengths", alignment=LAST
     ),
     "one query, sinks, lengths of keys": of("sinks key_lengths", decodes),
-    "one query, past": of("past_key past_value", equal_lengths, continues, lambda case: length(case, "query") == 1),
+    "one query, past": of("past_key past_value", one_token, continues),
+    "one query, past, padded keys": of("past_key past_value mask", one_token, continues, masked("boolean", KEYS)),
     "int8, causal from the last key, scale": of(
         "key_scale value_scale is_causal scale",
         lambda case: "key_scale" in case.inputs and "value_scale" in case.inputs,

@@ -10,8 +10,8 @@ from attnspec_authoring.third_party import read_known_defects
 
 GUIDE = Path(__file__).parents[4] / "spec" / "guides" / "adapters.md"
 BLOCKS = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL))
-NEEDS = {"mine": "numpy", "attention_mlx": "mlx.core", "attention_paddle": "paddle"}
-BUILT_IN = {"mine": "", "attention_mlx": "mlx", "attention_paddle": "paddle"}
+NEEDS = {"mine": "numpy", "masked": "numpy", "attention_mlx": "mlx.core", "attention_paddle": "paddle"}
+BUILT_IN = {"mine": "", "masked": "", "attention_mlx": "mlx", "attention_paddle": "paddle"}
 MOST_LINES = 30
 
 

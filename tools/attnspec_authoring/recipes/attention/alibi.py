@@ -64,6 +64,16 @@ def slope_cases() -> tuple[AuthoredCase, ...]:
             is_causal=True,
             alibi_slopes=[0.0625, 0.00390625, 0.25],
         ),
+        *(
+            alibi(f"published_{heads}", f"The published slopes of {heads} heads")(
+                sizes, clauses="alibi.heads", alibi_slopes=2.0 ** -np.array(exponents), **causal
+            )
+            for heads, sizes, exponents, causal in (
+                ("four", Sizes(1, 4, 4, 5, 5, 2), (2.0, 4.0, 6.0, 8.0), {"is_causal": True}),
+                ("five", Sizes(1, 5, 5, 4, 4, 2), (2.0, 4.0, 6.0, 8.0, 1.0), {}),
+                ("six", Sizes(2, 6, 6, 4, 4, 2), (2.0, 4.0, 6.0, 8.0, 1.0, 3.0), {"is_causal": True}),
+            )
+        ),
         alibi("seven_heads", "Seven slopes")(seven, is_causal=True, alibi_slopes=2.0 ** -np.arange(7.0)),
         alibi("slope_zero", "A head with the slope zero")(SQUARE, is_causal=True, alibi_slopes=[0.0, 1.0], revision=2),
         alibi("steep", "A slope that leaves little but the nearest key")(SQUARE, alibi_slopes=[8.0, 2.0]),

@@ -42,6 +42,12 @@ PAST = Sizes(3, 2, 2, 4, 4, past=3)
 SMALL = Sizes(1, 2, 2, 4, 4, past=3)
 UNEQUAL = Sizes(1, 2, 2, 4, 5, past=3)
 PRESENT = ("output", "present_key", "present_value")
+HIDDEN_NEWEST = (
+    ("hidden", "nor some past ones", (1, 5), (1, 1, 0, 1, 0)),
+    ("hidden_of_an_entry", "in one of three entries", (3, 1, 1, 5), (1, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1)),
+    ("hidden_of_entries", "in two of three entries", (3, 1, 1, 5), (0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1)),
+)
+"""Masks by which a new token sees past ones, and hardly itself: name, where, shape, and numbers."""
 CONTINUED = Sizes(1, 2, 2, 6, 6)
 
 
@@ -145,6 +151,12 @@ def mask_cases() -> tuple[AuthoredCase, ...]:
             SMALL, clauses="past.position", report="huggingface/candle/pull/3743", is_causal=True, mask=booleans(4, 7)
         ),
         cache("window", "A window over past and new keys")(SMALL, window=[2, 1]),
+        *(
+            cache(f"decode_{name}", f"One new token that does not see itself, {where}")(
+                Sizes(3, 2, 2, 1, 1, 2, past=4), mask=np.array(seen, np.bool_).reshape(shape)
+            )
+            for name, where, shape, seen in HIDDEN_NEWEST
+        ),
         attention(filled, "One query whose past and key just fill the window, with distances")(
             of_one,
             report="huggingface/transformers/issues/37574",

@@ -1,6 +1,7 @@
 """Profile self_attention: query, key and value are the same tokens, and nothing is stated that modules do not take.
 
-A module for self-attention takes no scale, has all four biases or none, and is often causal always, or masked always.
+A module for self-attention takes no scale, has all four biases, that of the output alone or none, and is often causal
+always, or masked always.
 Each mistake of masks, causality, heads and projections shows here to every such module, whatever else it declines.
 """
 
@@ -37,11 +38,12 @@ def layer(
     width: int = 6,
     mask: NDArray[Any] | DrawnMask | None = None,
     factor: float = 1.0,
+    output_alone: bool = False,
     **common: Any,
-) -> tuple[AuthoredCase, AuthoredCase]:
+) -> tuple[AuthoredCase, ...]:
     """Make two cases of multi-head attention over its own tokens, without biases and with all of them.
 
-    The tokens are multiplied by the `factor`.
+    The tokens are multiplied by the `factor`. With `output_alone` a third one has the bias of the output.
     """
 
     def made(own_name: str, beside: str, biases: tuple[str, ...]) -> AuthoredCase:
@@ -59,7 +61,10 @@ def layer(
             **common,
         )
 
-    return made(name, "without biases", ()), made(f"{name}_biases", "with all biases", BIASES)
+    both = made(name, "without biases", ()), made(f"{name}_biases", "with all biases", BIASES)
+    if not output_alone:
+        return both
+    return *both, made(f"{name}_bias_of_output", "with the bias of the output alone", ("b_output",))
 
 
 @headed
@@ -77,9 +82,9 @@ def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of the profile self_attention."""
     square = Sizes(2, 1, 1, 2, 2, width=2)
     layers = (
-        layer("plain", "two heads of three features")(1, 4, num_heads=2, outputs=WITH_WEIGHTS),
+        layer("plain", "two heads of three features")(1, 4, num_heads=2, output_alone=True, outputs=WITH_WEIGHTS),
         layer("boolean_mask_of_queries", "a Boolean mask (S, S)")(
-            mask=booleans(4, 4), changed_argument=ChangedArgument("mask", reversed=True)
+            mask=booleans(4, 4), output_alone=True, changed_argument=ChangedArgument("mask", reversed=True)
         ),
         layer("boolean_mask_of_entries", "a Boolean mask (B, 1, S, S)")(mask=booleans(2, 1, 4, 4)),
         layer("boolean_mask_of_heads", "a Boolean mask (B, H, S, S)")(mask=booleans(2, 3, 4, 4)),
@@ -106,7 +111,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         layer("float_mask_of_zeros_and_ones", "a float mask of zeros and ones")(
             mask=np.array([[0, 1, 0, 0], [1, 0, 0, 1], [0, 0, 1, 1], [1, 1, 0, 0]], dtype=np.float64)
         ),
-        layer("causal", "causal")(2, 5, is_causal=True, outputs=WITH_WEIGHTS),
+        layer("causal", "causal")(2, 5, is_causal=True, output_alone=True, outputs=WITH_WEIGHTS),
         layer("causal_one_head", "causal, one head of three features")(1, 4, num_heads=1, width=3, is_causal=True),
         layer("causal_large_scores", "causal, scores of some thousands")(
             1, 3, num_heads=2, width=4, factor=64.0, is_causal=True
@@ -141,7 +146,7 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
     )
     return (
-        *(case for both in layers for case in both),
+        *(case for together in layers for case in together),
         of_heads("boolean_mask_of_queries", "a Boolean mask (S, S)")(mask=booleans(4, 4)),
         of_heads("boolean_mask_of_entries", "a Boolean mask (B, 1, S, S)")(mask=booleans(2, 1, 4, 4)),
         of_heads("boolean_mask_of_heads", "a Boolean mask (B, H, S, S)")(mask=booleans(2, 3, 4, 4)),

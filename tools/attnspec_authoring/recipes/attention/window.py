@@ -238,13 +238,23 @@ def before_the_keys() -> tuple[AuthoredCase, ...]:
 
 
 def of_causal_attention() -> tuple[AuthoredCase, ...]:
-    """Give a causal query nothing but a left bound: a few queries, and one query before the keys of a cache."""
+    """Give causal queries nothing but a left bound, and a past; and one query, before the keys of a cache."""
     square = table(window_case, clauses="window.left", is_causal=True)
     decode = table(window_case, clauses="window.left window.position", **BOTTOM_CAUSAL)
     return (
         square("causal_square_2_0", "Causal, with two keys to the left")(SQUARE, window=[2, 0]),
         square("causal_square_1_0", "Causal, with one key to the left, in two batch entries")(
             Sizes(2, 3, 3, 4, 4, 2), window=[1, 0]
+        ),
+        *(
+            window_case(f"past_causal_{left}_0", f"Causal, with {words} to the left, behind {sizes.past} past keys")(
+                sizes, clauses="window.left past.position", window=[left, 0], is_causal=True
+            )
+            for left, words, sizes in (
+                (1, "one key", Sizes(3, 2, 2, 4, 4, 2, past=5)),
+                (2, "two keys", Sizes(1, 2, 2, 4, 4, past=3)),
+                (3, "three keys", Sizes(2, 6, 2, 3, 3, 2, past=4)),
+            )
         ),
         decode("decode_causal_0_0", "One query, causal, that sees its own position alone")(
             Sizes(2, 3, 3, 1, 6, 2), window=[0, 0]
