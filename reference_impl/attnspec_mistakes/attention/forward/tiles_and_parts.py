@@ -98,11 +98,6 @@ def is_square(arguments: Mapping[str, Any]) -> bool:
     return np.shape(arguments["query"])[2] == np.shape(arguments["key"])[2] and arguments.get("past_key") is None
 
 
-def always_causal(**arguments: Any) -> Attention:
-    """Let no query attend to later keys."""
-    return scaled_dot_product_attention(**dict(arguments, is_causal=True))
-
-
 def of_padded_width(multiple: int) -> Computation:
     """Make an attention whose scale comes of the width that features are filled up to."""
     return defaulting(
@@ -120,6 +115,10 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "sdpa.last_heads_dropped": of_sizes(in_whole_slices, 4, 2, 3, 8, 16),
     "sdpa.heads_joined_as_they_lie": joined_as_they_lie,
-    "sdpa.causal_where_square": on_calls(scaled_dot_product_attention, is_square, always_causal),
+    "sdpa.causal_where_square": on_calls(
+        scaled_dot_product_attention,
+        is_square,
+        lambda **arguments: scaled_dot_product_attention(**dict(arguments, is_causal=True)),
+    ),
     "sdpa.scale_of_padded_width": of_sizes(of_padded_width, 16, 8, 32, 64, 128),
 }
