@@ -135,11 +135,6 @@ def power_of_two(logsumexp: Array, largest: Array) -> Array:
     return np.where(logsumexp == -np.inf, 0, np.exp2(logsumexp - largest))
 
 
-def second_weighs_one(_merged: MergedStates, a: MergedStates, b: MergedStates) -> MergedStates:
-    """Give the second part the weight 1, which is that of the larger logarithm."""
-    return merge_states(*a, b.output, np.where(is_empty(b)[..., 0], -np.inf, np.maximum(a.logsumexp, b.logsumexp)))
-
-
 def to_base_two(largest: Array, total: Array) -> Array:
     """Take a logarithm to the base 2 of the sum of the weights."""
     return largest + np.log2(total)
@@ -332,7 +327,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "merge.averaged": stepping(
         weigh_part=lambda logsumexp, _largest: np.where(logsumexp == -np.inf, 0, 1).astype(logsumexp.dtype)
     ),
-    "merge.second_weighs_one": afterwards(second_weighs_one),
+    "merge.second_weighs_one": afterwards(
+        lambda _, a, b: merge_states(
+            *a, b.output, np.where(is_empty(b)[..., 0], -np.inf, np.maximum(a.logsumexp, b.logsumexp))
+        )
+    ),
     "merge.outputs_added": afterwards(added),
     "merge.weights_exchanged": exchanging(merge_states, ("logsumexp_a", "logsumexp_b")),
     "merge.weighed_by_logarithms": afterwards(by_logarithms),

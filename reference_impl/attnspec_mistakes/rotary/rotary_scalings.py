@@ -66,12 +66,6 @@ def linear_multiplied(frequencies: Array, divisor: Any) -> Array:
     return frequencies * np.asarray(divisor, dtype=np.float64)
 
 
-def factor_in_base(frequencies: Array, factor: Any) -> Array:
-    """Divide the frequency of pair i by the power 2i/R of the factor."""
-    pairs = np.arange(len(frequencies)) / max(len(frequencies), 1)
-    return frequencies / np.power(np.float64(factor), pairs)
-
-
 def stretched_by(stretch: Callable[[float, int, int | None], float]) -> Computation:
     """Stretch the base by another number, raised to the usual power."""
 
@@ -269,7 +263,10 @@ FUNCTIONS: Mapping[str, Making] = {
         blend=lambda frequencies, divided, divided_share: divided_share * frequencies + (1.0 - divided_share) * divided
     ),
     "rotary_frequencies.yarn_all_divided": frequencies_with(blend=lambda _frequencies, divided, _share: divided),
-    "rotary_frequencies.yarn_factor_in_base": under("yarn", frequencies_with(divide=factor_in_base)),
+    "rotary_frequencies.yarn_factor_in_base": under(
+        "yarn",
+        frequencies_with(divide=lambda frequencies, factor: frequencies * powers_of(factor, 2 * len(frequencies))),
+    ),
     "rotary_frequencies.yarn_ramp_over_features": frequencies_with(
         ramp=lambda low, high, pairs: ramp(low, high, 2 * pairs)[::2]
     ),

@@ -160,15 +160,11 @@ class Evidence:
         if self._expected_output(name) is not None:
             tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
             apart = np.maximum(apart, tolerances * self._tolerance(name))
-            apart = np.maximum(apart, _OF_ERROR * self._largest_error(name))
+            with np.errstate(all="ignore"):
+                error = np.abs(given - self._expected_output(name))
+            error = np.where(np.isfinite(error), error, 0.0)
+            apart = np.maximum(apart, _OF_ERROR * error.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else 0)
         return np.where(np.isfinite(apart), apart, 0.0) + precision.smallest
-
-    def _largest_error(self, name: str) -> NDArray[Any]:
-        """Return how far each row of an output lies from the expected one, where both are finite."""
-        with np.errstate(all="ignore"):
-            error = np.abs(self.given[name] - self._expected_output(name))
-        error = np.where(np.isfinite(error), error, 0.0)
-        return error.max(axis=-1, keepdims=True, initial=0.0) if error.ndim else error
 
     @cached_property
     def essential(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from attnspec.targets.target import Target, invocation_fields
 
 if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
-    from attnspec.diagnosis.undeclared import Declarations
+    from attnspec.diagnosis.offers import Declarations
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Key, Result
@@ -258,7 +258,7 @@ class Report:
         operations = ", ".join(self.declaration.operations) or "no operation"
         lines = (
             f"Report: {wording.verdict_line(name, summary_to_json(self.summary), self.not_run)}",
-            wording.ungraded_arguments(json_types(self.ungraded_arguments)),
+            wording.ungraded_arguments(json_types(self.arguments)),
             f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
             f"By {made_by}.",
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.diagnosis.facts import index_ranges
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, part
 from attnspec_probes.attention.single_laws.attended_laws import (
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 _LARGER = (24, 48)
 """Queries and new keys beside which windows, tiles and lengths differ that look alike in cases of few keys."""
 
-_SHARED_ALIKE = 1e-4
-"""Distance between weights that are read, through float32 at the least, and those that are due."""
-
 _LARGEST_MASK = 64.0
 """Masks that are read as truth values have their threshold nearer to 0."""
 
@@ -53,27 +49,7 @@ def from_keys(reading: Reading, calling: Calling, dtype: str) -> list[Finding]:
         named = (clauses.of_constraint(name, probe) for name in excluding)
         may = tuple(dict.fromkeys((*named, *clauses.of_arguments(probe.arguments))))
         found.append(Finding("keys", may, reported, {"constraint": " ".join(excluding)}))
-    return found or [from_lost_keys(reading) or part(probe)]
-
-
-def from_lost_keys(reading: Reading) -> Finding | None:
-    """Return that keys are left out which no argument excludes, where the others share the whole as is right."""
-    probe = reading.probe
-    attended = attended_in(reading)
-    lost = probe.placing.attendable & ~attended & probe.live[..., np.newaxis]
-    due = probe.weights_of(probe.logits, probe.placing.attendable & attended)
-    if not lost.any() or not np.allclose(reading.weights[probe.live], due[probe.live], rtol=0, atol=_SHARED_ALIKE):
-        return None
-    batch, head, query, first = (int(index) for index in np.argwhere(lost)[0])
-    keys = np.flatnonzero(lost[batch, head, query]).tolist()
-    words = f"key{'s' if len(keys) > 1 else ''} {index_ranges(keys)} of {probe.shape[3]}"
-    return Finding(
-        "keys",
-        clauses.clauses(("softmax.keys",)),
-        f"Keys are left out that nothing excludes: query {query} does not attend to {words}.",
-        {"constraint": "keys"},
-        fails=lambda of: of.shape[3] > first,
-    )
+    return found or [part(probe)]
 
 
 def _distinguished(reading: Reading, calling: Calling, dtype: str) -> list[AttendedLaw]:

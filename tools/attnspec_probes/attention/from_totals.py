@@ -119,11 +119,15 @@ def from_tiles(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
         if lost and kept and np.allclose(kept, kept[0], rtol=_SAME_SHARE):
             left_out = index_ranges(lost)
             reported = f"In rows of {law.keys} keys, keys {left_out} are left out; the others share the whole."
-
-            def attends_to_lost(of: Probe) -> bool:
-                return bool(of.placing.attendable[..., [key for key in lost if key < of.shape[3]]].any())
-
-            return [Finding("tile", clauses.clauses(("softmax.keys",)), reported, parameters, fails=attends_to_lost)]
+            return [
+                Finding(
+                    "tile",
+                    clauses.clauses(("softmax.keys",)),
+                    reported,
+                    parameters,
+                    fails=lambda of: bool(of.placing.attendable[..., [key for key in lost if key < of.shape[3]]].any()),
+                )
+            ]
         reported = f"In rows of {law.keys} keys, runs that begin at {begin} have {shares} times their weights."
         named = clauses.clauses(("softmax.keys", "weights") if lost else ("weights",))
         return [Finding("tile", named, reported, parameters)]

@@ -9,7 +9,7 @@ import numpy as np
 from attnspec_mistakes.attention.forward.attention_patches import attention_with
 from attnspec_mistakes.attention.forward.forward_softmax import by_largest_so_far
 from attnspec_mistakes.mistake import Made, Making, of_sizes
-from attnspec_mistakes.patches import Computation, defaulting, in_working_precision, on_calls
+from attnspec_mistakes.patches import Computation, altered, defaulting, in_working_precision, on_calls
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.phases import divide_by_total, exponentiate, sum_over_keys
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
@@ -45,12 +45,6 @@ def weighed_by_maximum(count: int) -> Computation:
         return divide_by_total(np.concatenate(shares, axis=-1), np.sum(largest, axis=0, dtype=total.dtype))
 
     return attention_with(divide_by_total=divided)
-
-
-def without_last_key(logits: Array, attendable: Booleans) -> Array:
-    """Leave out the last of all keys."""
-    visited: Booleans = np.less(np.arange(int(logits.shape[-1])), logits.shape[-1] - 1)
-    return exclude_keys(logits, attendable & visited)
 
 
 def cut_at_queries(**arguments: Any) -> Attention:
@@ -93,11 +87,6 @@ def joined_as_they_lie(**arguments: Any) -> Attention:
     return attention._replace(output=joined.swapaxes(1, 2))
 
 
-def is_square(arguments: Mapping[str, Any]) -> bool:
-    """Say whether there are as many queries as keys, and no past."""
-    return np.shape(arguments["query"])[2] == np.shape(arguments["key"])[2] and arguments.get("past_key") is None
-
-
 def of_padded_width(multiple: int) -> Computation:
     """Make an attention whose scale comes of the width that features are filled up to."""
     return defaulting(
@@ -109,7 +98,11 @@ def of_padded_width(multiple: int) -> Computation:
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa.output_not_rescaled": of_sizes(output_not_rescaled, 16, 2, 4, 8, 32, 64, 128),
     "sdpa.parts_weighed_by_maximum": of_sizes(weighed_by_maximum, 2, 3, 4, 8, 16),
-    "sdpa.last_key_dropped": attention_with(exclude_keys=without_last_key),
+    "sdpa.last_key_dropped": attention_with(
+        exclude_keys=lambda logits, attendable: exclude_keys(
+            logits, attendable & np.less(np.arange(logits.shape[-1]), logits.shape[-1] - 1)
+        )
+    ),
     "sdpa.keys_cut_at_queries": Made(
         in_working_precision(cut_at_queries), other_ways=(in_working_precision(cut_at_queries_alone),)
     ),
@@ -117,8 +110,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.heads_joined_as_they_lie": joined_as_they_lie,
     "sdpa.causal_where_square": on_calls(
         scaled_dot_product_attention,
-        is_square,
-        lambda **arguments: scaled_dot_product_attention(**dict(arguments, is_causal=True)),
+        lambda given: np.shape(given["query"])[2] == np.shape(given["key"])[2] and given.get("past_key") is None,
+        altered(defaulting(scaled_dot_product_attention, is_causal=lambda _: True), is_causal=lambda _: True),
     ),
     "sdpa.scale_of_padded_width": of_sizes(of_padded_width, 16, 8, 32, 64, 128),
 }

@@ -32,7 +32,7 @@ from attnspec.reports.report import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from attnspec.diagnosis.undeclared import Declarations
+    from attnspec.diagnosis.offers import Declarations
     from attnspec.runner import Result
 
 _PROBLEMS_SHOWN = 5
@@ -60,7 +60,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
             say(console, f"{len(report.wrong)} of {tried} went wrong:", style="bold red")
             declared = report.could_be_declared
             if declared is not None:
-                _print_what_could_be_declared(declared, console)
+                print_declarations(declared, console)
             problems = problems_of(report.wrong, report.diagnosis)
             whole = whole_of(report.results, () if declared is None else declared.conventions)
             print_problems(problems, whole, console, verbose=verbose)
@@ -74,7 +74,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         layout = wording.layout_sentence(declaration.requested_in, declaration.not_arranged)
         for sentence in filter(None, (layout, beside, *unfit, unseen, left)):
             say(console, sentence, style="yellow")
-        ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
+        ungraded = wording.ungraded_arguments(json_types(report.arguments))
         if ungraded is not None:
             say(console, ungraded, style="bold yellow")
         for sentence in _closing(report) if verbose or not report.wrong else ():
@@ -86,7 +86,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
     say(console, wording.verdict_line(name, summary_to_json(report.summary), report.not_run), style=f"bold {colour}")
 
 
-def _print_what_could_be_declared(declarations: Declarations, console: Console) -> None:
+def print_declarations(declarations: Declarations, console: Console) -> None:
     """Print the options that could be declared, each in one piece, so that it can be copied from a narrow terminal."""
     from rich.text import Text
 
