@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec.diagnosis.facts import index_ranges
 from attnspec_probes.attention import clauses_of_laws as clauses
 from attnspec_probes.attention.clauses_of_laws import Finding, clause, in_words
 from attnspec_probes.attention.single_laws.head_laws import head_map
@@ -30,7 +29,7 @@ _SAME_SHARE = 1e-4
 """Distance at which the factors of keys that are kept, through float32 at the least, are one."""
 
 _REPORTED = 6
-"""The most runs that a sentence names."""
+"""The most runs, or keys, that a sentence names."""
 
 
 def from_heads(reading: Reading, dtype: str) -> list[Finding]:
@@ -117,7 +116,7 @@ def from_tiles(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
         lost = [key for start, end, factor in runs if factor == 0 for key in range(start, end)]
         kept = [factor for factor in law.factors if factor]
         if lost and kept and np.allclose(kept, kept[0], rtol=_SAME_SHARE):
-            left_out = index_ranges(lost)
+            left_out = ", ".join(map(str, lost[:_REPORTED])) + (", …" if len(lost) > _REPORTED else "")
             reported = f"In rows of {law.keys} keys, keys {left_out} are left out; the others share the whole."
             return [
                 Finding(
