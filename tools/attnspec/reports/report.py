@@ -352,7 +352,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "suspects": [{name: suspect[name] for name in suspect if name != "is_reported"} for suspect in suspects],
         "candidates": [
             {
-                "mistake": candidate.mistake.id,
+                "mistake": candidate.mistake.listed_as,
                 "clause": candidate.mistake.clause,
                 "sentence": candidate.mistake.sentence,
                 **{name: getattr(candidate, name) for name in counts},
