@@ -6,7 +6,7 @@ beside it lies a JSON file of the module's name with the texts of the same ids i
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias, cast
@@ -58,6 +58,9 @@ class Mistake:
         For a mistake that can be made in layouts alone in which the operation has other arguments: each of these
         layouts to what takes the arguments that it has there. `function` is the first of them. Empty for all others,
         which can be made in every layout.
+    other_ways
+        The same mistake with another number in it, such as the size of a tile, or beside another habit that is right.
+        Cases are made to notice `function` alone; a failure may be put down to any.
     """
 
     id: str
@@ -72,11 +75,22 @@ class Mistake:
     shows_in: tuple[str, ...] = ("float64", "float32")
     begin: Callable[[], Computation] | None = None
     in_layout: Mapping[str, Computation] = field(default_factory=dict[str, "Computation"])
+    other_ways: tuple[Computation, ...] = ()
 
     @property
     def layout(self) -> str | None:
         """The layout in which `function` takes its arguments; None for the contract's own."""
         return next(iter(self.in_layout), None)
+
+    @property
+    def listed_as(self) -> str:
+        """The id in the catalogue: that of the mistake itself in any of its ways, and of the first of two at once."""
+        return self.id.partition("+")[0]
+
+    def in_other_ways(self) -> Iterator["Mistake"]:
+        """Give the mistake in each of its other ways; the ids have a plus sign and a number behind them."""
+        for number, function in enumerate(self.other_ways, 1):
+            yield replace(self, id=f"{self.id}+{number}", function=function, other_ways=())
 
     def is_made_in(self, layout: str | None) -> bool:
         """Say whether it can be made in a layout, by its name; None is the contract's own."""
@@ -89,10 +103,17 @@ class Made(NamedTuple):
     function: Computation
     begin: Callable[[], Computation] | None = None
     in_layout: Mapping[str, Computation] = {}
+    other_ways: tuple[Computation, ...] = ()
 
 
 Making: TypeAlias = "Computation | Mapping[str, Computation] | Made"
 """What stands in ``FUNCTIONS``: a function; those by layout of what some layouts alone allow; or what remembers."""
+
+
+def of_sizes(make: Callable[[int], Computation], *sizes: int) -> Made:
+    """Make a mistake in tiles of the first size, and of the others that people take."""
+    first, *others = map(make, sizes)
+    return Made(first, other_ways=tuple(others))
 
 
 def mistakes_in(*modules: ModuleType) -> tuple[Mistake, ...]:

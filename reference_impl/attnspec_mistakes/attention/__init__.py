@@ -22,6 +22,7 @@ from attnspec_mistakes.attention.forward import (
     paged_positions,
     paged_tables,
     quantized_tensors,
+    tiles_and_parts,
 )
 from attnspec_mistakes.attention.forward.attention_patches import of_products
 from attnspec_mistakes.mistake import Mistake, mistakes_in
@@ -29,14 +30,21 @@ from attnspec_mistakes.mistake import Mistake, mistakes_in
 __all__ = ["MISTAKES"]
 
 _OF_WIDE_TENSORS = mistakes_in(
-    *(forward_scores, forward_positions, forward_softmax, forward_numbers),
+    *(forward_scores, forward_positions, forward_softmax, tiles_and_parts, forward_numbers),
     *(packed_sequences, paged_tables, paged_positions, forward_refusals),
 )
 
 MISTAKES: tuple[Mistake, ...] = (
     *mistakes_in(building_blocks),
     # Mistakes that know of no quantized tensors are made with the products of numbers and scales.
-    *(replace(mistake, function=of_products(mistake.function)) for mistake in _OF_WIDE_TENSORS),
+    *(
+        replace(
+            mistake,
+            function=of_products(mistake.function),
+            other_ways=tuple(map(of_products, mistake.other_ways)),
+        )
+        for mistake in _OF_WIDE_TENSORS
+    ),
     *mistakes_in(quantized_tensors),
     *mistakes_in(backward_products, backward_delta, backward_heads, backward_sinks, backward_memory, backward_edges),
     *mistakes_in(merged_states, attention_layers, layers_in_memory),

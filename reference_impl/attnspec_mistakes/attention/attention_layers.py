@@ -47,7 +47,7 @@ from attnspec_reference.attention.scaled_dot_product_attention import Attention,
 from attnspec_reference.attention.single_head_attention import single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
-from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, Booleans
 
 
 def scaled_by_default(formula: Callable[[float], float], argument: str, axis: int) -> Computation:
@@ -79,6 +79,36 @@ def query_projection_for_keys(**arguments: Any) -> MultiHeadAttention:
     """Project the keys as if they were queries."""
     arguments["w_key"], arguments["b_key"] = arguments["w_query"], arguments.get("b_query")
     return multi_head_attention(**arguments)
+
+
+def columns_joined_by_heads(**arguments: Any) -> MultiHeadAttention:
+    """Lay the columns of the three projections side by side, and cut them as if heads came before the three."""
+    heads, width = arguments["num_heads"], np.shape(arguments["query"])[-1]
+    names = ("query", "key", "value")
+    if heads < 1 or width % heads:
+        return multi_head_attention(**arguments)
+    for kind in ("w", "b"):
+        given = [arguments.get(f"{kind}_{name}") for name in names]
+        known = next((array for array in given if array is not None), None)
+        if known is None:
+            continue
+        joined = np.concatenate([np.zeros_like(known) if array is None else array for array in given], axis=-1)
+        cut = joined.reshape(*joined.shape[:-1], heads, 3, width // heads)
+        for part, name in enumerate(names):
+            arguments[f"{kind}_{name}"] = cut[..., part, :].reshape(np.shape(known))
+    return multi_head_attention(**arguments)
+
+
+def first_head_alone(x: Array, num_heads: int) -> Array:
+    """Give every head the features of the first."""
+    heads = split_heads(x, num_heads=num_heads)
+    return np.broadcast_to(heads[:, :1], heads.shape)
+
+
+def written_to_first_head(heads: Array) -> Array:
+    """Write every head where the first one belongs, and leave 0 elsewhere."""
+    first: Booleans = np.less(np.arange(int(heads.shape[1])), 1).reshape(-1, 1, 1)
+    return combine_heads(np.where(first, heads, 0))
 
 
 def nothing_without_keys(**arguments: Any) -> MultiHeadAttention:
@@ -282,6 +312,11 @@ FUNCTIONS: Mapping[str, Making] = {
         multi_head_attention, split_heads=patch(split_heads, heads_before_tokens=reshaped_instead)
     ),
     "multi_head.split_interleaved": patch(multi_head_attention, split_heads=patch(split_heads, cut_features=dealt_out)),
+    "multi_head.columns_joined_by_heads": columns_joined_by_heads,
+    "multi_head.first_head_for_all": Made(
+        patch(multi_head_attention, split_heads=first_head_alone),
+        other_ways=(patch(multi_head_attention, split_heads=first_head_alone, combine_heads=written_to_first_head),),
+    ),
     "multi_head.combine_not_transposed": patch(
         multi_head_attention, combine_heads=patch(combine_heads, tokens_before_heads=reshaped_instead)
     ),

@@ -314,6 +314,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "merge.queries_beyond_a_block": rest_of(2, BLOCK_OF_QUERIES),
     "merge.in_powers_of_two": stepping(weigh_part=power_of_two, logarithm_of_total=to_base_two),
     "merge.weights_in_powers_of_two": stepping(weigh_part=power_of_two),
+    "merge.base_two_as_natural": stepping(
+        weigh_part=lambda own, largest: np.where(own == -np.inf, 0, np.exp((own - largest) * LOG2_E))
+    ),
     "merge.not_normalised": stepping(average_outputs=lambda taken_a, taken_b, _total: taken_a + taken_b),
     "merge.normaliser_multiplied": stepping(
         average_outputs=lambda taken_a, taken_b, total: (taken_a + taken_b) * total[..., np.newaxis]
@@ -323,6 +326,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "merge.heavier_alone": stepping(weigh_part=larger_alone),
     "merge.averaged": stepping(
         weigh_part=lambda logsumexp, _largest: np.where(logsumexp == -np.inf, 0, 1).astype(logsumexp.dtype)
+    ),
+    "merge.second_weighs_one": afterwards(
+        lambda _, a, b: merge_states(
+            *a, b.output, np.where(is_empty(b)[..., 0], -np.inf, np.maximum(a.logsumexp, b.logsumexp))
+        )
     ),
     "merge.outputs_added": afterwards(added),
     "merge.weights_exchanged": exchanging(merge_states, ("logsumexp_a", "logsumexp_b")),

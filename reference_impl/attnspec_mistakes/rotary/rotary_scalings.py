@@ -263,6 +263,10 @@ FUNCTIONS: Mapping[str, Making] = {
         blend=lambda frequencies, divided, divided_share: divided_share * frequencies + (1.0 - divided_share) * divided
     ),
     "rotary_frequencies.yarn_all_divided": frequencies_with(blend=lambda _frequencies, divided, _share: divided),
+    "rotary_frequencies.yarn_factor_in_base": under(
+        "yarn",
+        frequencies_with(divide=lambda frequencies, factor: frequencies * powers_of(factor, 2 * len(frequencies))),
+    ),
     "rotary_frequencies.yarn_ramp_over_features": frequencies_with(
         ramp=lambda low, high, pairs: ramp(low, high, 2 * pairs)[::2]
     ),

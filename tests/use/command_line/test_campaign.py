@@ -46,6 +46,24 @@ def test_what_is_wrong_ends_with_1_and_its_recipe_can_be_used(capsys, tmp_path):
     assert main(["debug", recipe, target("wrong")]) == 1
 
 
+def test_a_right_one_gets_the_offers_of_validate_and_is_green_once_they_are_followed(capsys):
+    words = ["campaign", target("no_heads"), "--cases", "700", *SMALL]
+    assert main(words) == 1
+    reported = capsys.readouterr().out
+    assert "If it is meant so, declare it, and none of them is left:" in reported
+    offered = [line.split() for line in reported.splitlines() if line.startswith(("  --without ", "  --convention "))]
+    assert offered == [["--without", "empty_heads"], ["--convention", "input_checks=lenient"]]
+    assert main([*words, *(word for option in offered for word in option)]) == 0
+
+
+def test_a_wrong_one_stays_wrong_under_what_a_campaign_offers(capsys):
+    words = ["campaign", target("particular"), "--cases", "150", *SMALL]
+    assert main(words) == 1
+    reported = capsys.readouterr().out
+    offered = [line.split() for line in reported.splitlines() if line.startswith(("  --without ", "  --convention "))]
+    assert main([*words, *(word for option in offered for word in option)]) == 1
+
+
 def test_draws_are_put_into_a_layout_and_so_is_the_one_that_is_shown(capsys):
     """Slots of a page begin anew at 128 there: pages of 16 are right, and pages of 256 are not."""
     words = ["campaign", target("pages"), "--cases", "120", "--elements", "20000"]
@@ -249,7 +267,7 @@ def test_killed_at_any_moment_it_goes_on_and_nothing_is_lost_or_counted_twice(tm
         (["reference", "--cases", "1", "--timeout", "nan"], "nan is not finite"),
         (["reference", "--cases", "1", "--elements", "1"], "1 is not in the range x>=2"),
         (["./nowhere.py", "--cases", "1"], "nowhere.py"),
-        ([target("wrong"), "--cases", "1", "--dtype", "float16"], "wrong does not offer float16; it offers float64."),
+        ([target("no_heads"), "--cases", "1", "--dtype", "float16"], "does not offer float16; it offers float64."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(capsys, words, says):

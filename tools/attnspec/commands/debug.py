@@ -52,7 +52,11 @@ def debug(
     found = find_case(case, golden)
     if found.dtypes and dtype is not None and dtype not in found.dtypes:
         raise UsageError(f"--dtype {dtype}: {found.id} is not offered in it; it is in {', '.join(found.dtypes)}.")
-    with closing(open_target(target, nearest=(partial(PrintingImplementation, case=found),))) as implementation:
+    with closing(
+        open_target(
+            target, dtypes=() if dtype is None else (dtype,), nearest=(partial(PrintingImplementation, case=found),)
+        )
+    ) as implementation:
         declaration = implementation.declaration
         # The first declared dtype that the case is offered in, where none is named.
         offered = (each for each in declaration.dtypes_offered(found.operation) if each in found.dtypes)

@@ -32,7 +32,8 @@ class Convention:
     leave an attribute out that is `stated_where_it_matters`, its value has no effect; another has its default there.
 
     `comes_as` maps a choice to the form of the results that it leaves open, or asks for: ``raised`` (an error),
-    ``answered`` (none), ``nan``, ``nan_or_infinity`` or ``finite`` numbers. Of another choice, numbers alone decide.
+    ``answered`` (none), ``nan``, ``nan_or_infinity`` or ``finite`` numbers, or ``anything``. Of another choice, numbers
+    alone decide.
     """
 
     name: str

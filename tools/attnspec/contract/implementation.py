@@ -88,10 +88,11 @@ class Declaration:
 
     `adapter` is how it was reached: ``reference``, ``./mine.py:Attention``, ``node attention.mjs``. `conventions` may
     be qualified: ``softmax.fully_masked_row``, ``fully_masked_row@float64``. `dtypes_of` is for operations that offer
-    not all `dtypes`; `demands` has, by operation, the inputs that follow from others and that it cannot do without.
-    `arguments` are those of the contract that an operation takes, where its signature names them. Layouts may have
-    settings; None is the contract's own. Requests are put in `requested_in`, but for operations that are
-    `not_arranged`: these have no other form in it.
+    not all `dtypes`; `states_dtypes`: they are its own word, and not what stands for one that says nothing of them.
+    `demands` has, by operation, the arguments that follow from others and that it cannot do without. `arguments` are
+    those of the contract that an operation takes, where its signature names them, and `never_given` what its signature
+    names beside them. Layouts may have settings; None is the contract's own. Requests are put in `requested_in`, but
+    for operations that are `not_arranged`: these have no other form in it.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
     called as the operations. `guessed` says which operation and which names were guessed, and how a layer is read.
     """
@@ -109,9 +110,11 @@ class Declaration:
     requested_in: str | None = None
     not_arranged: tuple[str, ...] = ()
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    never_given: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     not_graded: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict[str, str])
     guessed: str | None = None
+    states_dtypes: bool = True
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:
         """Return the dtypes that it offers in an operation."""

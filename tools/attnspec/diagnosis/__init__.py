@@ -1,6 +1,6 @@
 """Diagnosis of failures: a known mistake, or the facts about failures that nobody knows."""
 
 from attnspec.diagnosis.diagnosing import UNKNOWN, Diagnosis, diagnose
-from attnspec.diagnosis.undeclared import Declarations, could_be_declared
+from attnspec.diagnosis.offers import Declarations, could_be_declared
 
 __all__ = ["UNKNOWN", "Declarations", "Diagnosis", "could_be_declared", "diagnose"]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from attnspec.diagnosis.choosing import finite_results, is_finite, one_for_each_case, spread_results
-from attnspec.diagnosis.evidence import Evidence, mistake_outputs
+from attnspec.diagnosis.evidence import Evidence
+from attnspec.diagnosis.mistake_outputs import mistake_outputs
 from attnspec.diagnosis.ranking import Candidate, Observed, rank_candidates, tied
 from attnspec.diagnosis.suspects import alike_suspects
 from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
@@ -96,14 +97,17 @@ def explained_failures(
         remaining = [result for result in left if id(result) not in reproduced and is_finite(result)]
     settled = _settled([_with_errors(cause, errors) for cause in causes], remaining, candidates, observed)
     # Where outputs without numbers alone failed, there is nothing that mistakes could be compared with.
-    if settled.causes or not failing:
+    if not failing or (settled.causes and settled.causes[0].is_sure):
         return settled
-    pair = _two_at_once(_likely(mistakes, failing, passing), failing, passing, observed)
-    if pair is None:
+    found = _in_another_way(mistakes, failing, passing, observed)
+    if found is None and not settled.causes:
+        found = _two_at_once(_likely(mistakes, failing, passing), failing, passing, observed)
+    if found is None or (settled.causes and len(found.explained) <= len(settled.causes[0].explained)):
         return settled
-    given = {id(result) for result in pair.explained}
+    given = {id(result) for result in found.explained}
     left = [result for result in failing[:_MOST_COUNTED] if id(result) not in given and is_finite(result)]
-    return _settled([_with_errors(pair, errors)], left, candidates, observed)
+    otherwise = _settled([_with_errors(found, errors)], left, candidates, observed)
+    return otherwise if otherwise.causes else settled
 
 
 def _untouched(results: Sequence[Result], causes: Sequence[Cause], observed: Observed) -> list[Result]:
@@ -147,6 +151,15 @@ def _cause(
     if len(anew.passes) > len(reproduced):
         return Cause((), anew.undeclared, anew.passes, is_sure=True)
     return Cause(groups, None, tuple(reproduced), is_sure=True)
+
+
+def _in_another_way(
+    mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], observed: Observed
+) -> Cause | None:
+    """Return a mistake in another way than the cases are made to notice, such as in tiles of another size."""
+    ways = [way for mistake in mistakes for way in mistake.in_other_ways()]
+    ranked = rank_candidates(ways, failing, passing, observed)
+    return _cause(ranked, None, failing[:_MOST_COUNTED], observed)
 
 
 def _two_at_once(

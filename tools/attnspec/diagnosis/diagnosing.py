@@ -36,6 +36,10 @@ some doubt, or the first suspect; of the first two or three; of none that could 
 
 _MOST_CANDIDATES = 5
 
+_NEARLY_ALL = 0.95
+"""Share of the failures from which on a mistake that gives their very numbers is named, whatever the others point at:
+two programs that make it do not err alike in rows without keys, or in numbers beyond their range."""
+
 _OR_DECLARE = ", or declare the convention "
 """Continuation of a remedy that a convention may replace."""
 
@@ -234,7 +238,8 @@ def _diagnose_numbers(
     if not found.causes or not found.causes[0].is_sure:
         suspected = rank_suspects(alike_suspects(heard, [*failing, *others], passing), heard, failing, passing)
         suspected = suspects_by_output(suspected, failing)
-        if not found.causes or _is_doubtful(found.causes[0], rest, suspected):
+        explains_nearly_all = bool(found.causes) and len(found.causes[0].explained) >= _NEARLY_ALL * of
+        if not found.causes or (not explains_nearly_all and _is_doubtful(found.causes[0], rest, suspected)):
             unknown = _unknown(failing, len(failing), failing_facts(failing, comparable), suspected)
             first = [group[0] for cause in found.causes for group in cause.groups]
             return [replace(unknown, candidates=_worth_telling([*first, *found.candidates]))]
@@ -311,7 +316,7 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
     mistake = group[0].mistake if cause.second is None else _of_two(group[0].mistake, cause.second)
     return replace(
         _bare_diagnosis(cause.explained, of),
-        mistake=mistake.id.partition("+")[0],
+        mistake=mistake.listed_as,
         clause=mistake.clause,
         erratum=mistake.erratum,
         sentence=mistake.sentence,
@@ -319,7 +324,9 @@ def _named(cause: Cause, group: Sequence[Candidate], of: int, attended: tuple[st
         engineer=mistake.engineer,
         attended=attended,
         certainty="one of these" if len(cause.groups) > 1 else "it is" if cause.is_sure else "most likely",
-        same=tuple(candidate.mistake.id for candidate in group[1:]),
+        same=tuple(
+            dict.fromkeys(each.mistake.listed_as for each in group if each.mistake.listed_as != mistake.listed_as)
+        ),
         candidates=tuple(group),
         undeclared=cause.undeclared,
     )

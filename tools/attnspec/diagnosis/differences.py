@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from attnspec.cases import Case
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.diagnosis.evidence import mistake_outputs
 from attnspec.diagnosis.facts import attended_keys_in_words
+from attnspec.diagnosis.mistake_outputs import mistake_outputs
 from attnspec.runner import Run, ungraded_run
 from attnspec_mistakes import Mistake
 

@@ -7,37 +7,34 @@ computation only and a wrong one has errors of its own size.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from attnspec.bounds import precision_of
-from attnspec.cases import run_attributes
 from attnspec.contract.convention import Settles
-from attnspec.contract.dtypes import ANY, HALF_PRECISION, to_run_dtype
-from attnspec.contract.implementation import Outputs, Request
-from attnspec.contract.layout import layout_name
+from attnspec.contract.dtypes import HALF_PRECISION
 from attnspec.diagnosis.choosing import is_finite
+from attnspec.diagnosis.mistake_outputs import mistake_outputs
 from attnspec.grading import InInterval, Values, in_interval, left_open
-from attnspec.runner import in_memory_orders
-from attnspec.targets.calling import read_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from attnspec.runner import Result, Run
+    from attnspec.runner import Result
     from attnspec_mistakes import Mistake
 
 _ROUNDINGS = 64
 _ROUNDINGS_IN_HALF_PRECISION = 2
 _TOLERANCES = 16
 _TOLERANCES_IN_HALF_PRECISION = 2
+
+_OF_ERROR = 2.0**-16
+"""Share of a row's error that may have come otherwise, such as of a number that passed through float32 on the way."""
 
 _NEARLY = 2.0**-18
 """Distance beside the largest number of a row that a score loses to -1e9 beside it, in float64 some 30 times over."""
@@ -163,6 +160,10 @@ class Evidence:
         if self._expected_output(name) is not None:
             tolerances = _TOLERANCES_IN_HALF_PRECISION if half else _TOLERANCES
             apart = np.maximum(apart, tolerances * self._tolerance(name))
+            with np.errstate(all="ignore"):
+                error = np.abs(given - self._expected_output(name))
+            error = np.where(np.isfinite(error), error, 0.0)
+            apart = np.maximum(apart, _OF_ERROR * error.max(axis=-1, keepdims=True, initial=0.0) if given.ndim else 0)
         return np.where(np.isfinite(apart), apart, 0.0) + precision.smallest
 
     @cached_property
@@ -320,10 +321,13 @@ class Evidence:
         numbers = wrong & ~of_given & ~of_computed
         bound, expected = self.result.run.bound, self._expected_output(name)
         apart = np.zeros(given.shape, dtype=np.bool_) if empty is None else empty
-        if bound is not None and expected is not None and name in bound.by_convention:
-            apart = apart | bound.by_convention[name]
+        of_case = np.False_ if bound is None or expected is None else bound.by_convention.get(name, np.False_)
+        apart = apart | of_case
         if (numbers & ~apart).any():
             numbers &= ~apart
+        if empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
+            # What a declared convention puts where the mistake alone leaves nothing is not known.
+            numbers &= ~empty | of_case
         right = ~wrong & ~unknown
         # NaN that comes from finite inputs would be seen.
         broken = right & ~near & (~one_sided | of_computed if is_finite(self.result) else ~one_sided)
@@ -408,42 +412,3 @@ class Evidence:
         return unspecified, unspecified | ~(
             (expected_output == normative) | (np.isnan(expected_output) & np.isnan(normative))
         )
-
-
-def mistake_outputs(mistake: Mistake, run: Run, before: int = 0) -> Mapping[str, NDArray[Any]] | None:
-    """Return a mistake's outputs for a run, with its inputs in the case's memory layouts; None if not computable.
-
-    `before` counts equal earlier calls, which matter where a layout hands arrays over anew each time.
-    """
-    case, dtype = run.case, "float64" if run.dtype == ANY else run.dtype
-    arrays = {name: to_run_dtype(array, dtype) for name, array in case.inputs.items()}
-    inputs = in_memory_orders(arrays, case.memory_order)
-    if mistake.in_layout:
-        return _outputs_in_layout(mistake, run, inputs, before)
-    try:
-        with np.errstate(all="ignore"):
-            returned = mistake.function(**inputs, **deepcopy(run_attributes(dtype, case.attributes)))
-    except (ArithmeticError, IndexError, TypeError, ValueError):
-        return None
-    answer = read_returned(returned, run.operation, given=case.inputs)
-    return answer.values if isinstance(answer, Outputs) else None
-
-
-def _outputs_in_layout(
-    mistake: Mistake, run: Run, inputs: Mapping[str, NDArray[Any]], before: int
-) -> Mapping[str, NDArray[Any]] | None:
-    """Return the outputs that a mistake gives with the arguments of the run's layout, in the contract's shapes."""
-    name = layout_name(run.layout)
-    if name is None or run.layout is None or name not in mistake.in_layout:
-        return None
-    from attnspec.targets.in_process import InProcessImplementation
-    from attnspec.targets.laid_out import laid_out
-
-    holder = SimpleNamespace(**{mistake.operation: mistake.in_layout[name]}, layout=run.layout)
-    implementation = laid_out(InProcessImplementation(holder, mistake.id), run.layout)
-    attributes = deepcopy({**run.case.attributes})
-    request = Request(mistake.operation, run.dtype, inputs, attributes, conventions=run.conventions)
-    for _ in range(before):
-        implementation.run(request)
-    answer = implementation.run(request)
-    return answer.values if isinstance(answer, Outputs) else None

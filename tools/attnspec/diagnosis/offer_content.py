@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract import CONVENTIONS, OPERATIONS, READ_OTHERWISE
+from attnspec.contract.declarations import CHOICES
 from attnspec.diagnosis.evidence import Evidence
+from attnspec.diagnosis.grading_anew import graded_anew
 from attnspec.grading import RIGHT, Values, left_open
 from attnspec.runner import Result
 from attnspec_mistakes import READINGS, Mistake, mistakes_of
+
+ANYTHING = "anything"
+"""The form of results that a choice leaves open, whatever stands there."""
 
 
 def is_explained(result: Result, now: Result) -> bool:
@@ -35,7 +40,16 @@ def _forms(conventions: Mapping[str, str]) -> frozenset[str]:
 
 
 def _has_form(result: Result, now: Result, forms: frozenset[str]) -> bool:
-    """Return whether wrong elements that are left open now are NaN, NaN or infinity, or finite, as the choices say."""
+    """Return whether wrong elements that are left open now are NaN, NaN or infinity, or finite, as the choices say.
+
+    Where one of them says that anything may stand, this holds of the elements that it alone leaves open.
+    """
+    if ANYTHING in forms:
+        others = {
+            name: CHOICES[name][0] if CONVENTIONS[name].comes_as.get(choice) == ANYTHING else choice
+            for name, choice in now.run.conventions.items()
+        }
+        now, forms = graded_anew(result, others), forms - {ANYTHING}
     expected = now.run.expected
     if not isinstance(expected, Values) or now.run.bound is None:
         return True

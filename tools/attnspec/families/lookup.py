@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -38,5 +39,5 @@ def lacking_capability(case: Case, without: Sequence[str]) -> str | None:
     if not without:
         return None
     found = needed_capabilities(case)
-    values = {f"{name}={value}" for name, value in case.attributes.items()}
+    values = {f"{name}={said}" for name, value in case.attributes.items() for said in (value, json.dumps(value))}
     return next((word for word in without if word in found or word in values), None)

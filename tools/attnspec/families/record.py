@@ -172,6 +172,8 @@ class Family:
         Directions of systematic errors of an operation, which are fitted together; none where they are not measured.
     unstated
         Argument to its value where a case states none, as a Python expression, for functions that demand it.
+    unstated_value
+        That value in a case, from the case and the argument; None where the shapes of its inputs do not give it.
     nonfinite_profiles
         Profiles of cases with NaN and infinity among the inputs: NaN takes other ways through two programs that make
         the same mistake.
@@ -205,5 +207,6 @@ class Family:
     kernel_parameters: Callable[[], Mapping[str, Any]] = dict
     directions: Callable[[str], tuple[Direction, ...]] = lambda _: ()
     unstated: Mapping[str, str] = field(default_factory=dict[str, str])
+    unstated_value: Callable[[Case, str], object] = _nothing
     nonfinite_profiles: tuple[str, ...] = ()
     least_telling_profiles: tuple[str, ...] = ()

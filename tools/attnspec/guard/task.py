@@ -55,7 +55,7 @@ def opened_target(task: Task) -> Implementation:
     Raises AttnspecError if it cannot be loaded or started.
     """
     guard = (partial(in_one_process, process=os.getpid()), partial(giving_up, timeouts=task.give_up_after))
-    return open_target(task.target, outermost=guard)
+    return open_target(task.target, dtypes=task.dtypes, outermost=guard)
 
 
 def perform(task: Task, suite: Suite, journal: Journal) -> None:

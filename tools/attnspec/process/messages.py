@@ -28,6 +28,7 @@ from attnspec.contract.implementation import (
     TimedOut,
 )
 from attnspec.contract.layout import read_layout
+from attnspec.families.lookup import family_of
 from attnspec.process.tensors_on_the_wire import (
     ENCODINGS,
     NON_FINITE,
@@ -205,10 +206,15 @@ def read_started(message: Message, adapter: str) -> Started:
         adapter=adapter,
         operations=_names(message["operations"], "operations", tuple(OPERATIONS)),
         dtypes=_names(message.get("dtypes", ["float64"]), "dtypes", FLOAT_DTYPES),
+        states_dtypes="dtypes" in message,
         conventions=_conventions(message.get("conventions", {})),
         without=_strings(message.get("without", []), "without"),
         dtypes_of=_by_operation(message.get("dtypes_of", {}), "dtypes_of", lambda _: FLOAT_DTYPES),
-        demands=_by_operation(message.get("demands", {}), "demands", lambda name: tuple(OPERATIONS[name].derived)),
+        demands=_by_operation(
+            message.get("demands", {}),
+            "demands",
+            lambda name: (*OPERATIONS[name].derived, *family_of(name).unstated),
+        ),
         arguments=_by_operation(
             message.get("arguments", {}), "arguments", lambda name: tuple(OPERATIONS[name].arguments)
         ),
@@ -366,7 +372,7 @@ def started_message(declaration: Declaration, encoding: Encoding) -> Message:
         "name": declaration.name,
         "version": declaration.version,
         "operations": list(declaration.operations),
-        "dtypes": list(declaration.dtypes),
+        **({"dtypes": list(declaration.dtypes)} if declaration.states_dtypes else {}),
         "conventions": dict(declaration.conventions),
         **({"without": list(declaration.without)} if declaration.without else {}),
         **(

@@ -28,8 +28,10 @@ class GaveUpError(Exception):
     """The implementation is not called any more, because it timed out too often in a row."""
 
 
-def open_target(target: Target, *, nearest: Sequence[Layer] = (), outermost: Sequence[Layer] = ()) -> Implementation:
-    """Open a target: a program, or Python, here or in a process of its own; layers as in `behind_layers`.
+def open_target(
+    target: Target, *, dtypes: Sequence[str] = (), nearest: Sequence[Layer] = (), outermost: Sequence[Layer] = ()
+) -> Implementation:
+    """Open a target: a program, or Python, here or in a process of its own; dtypes and layers as in `behind_layers`.
 
     Raises AttnspecError if it cannot be loaded or started, or a layer finds that it cannot be called so.
     """
@@ -39,19 +41,29 @@ def open_target(target: Target, *, nearest: Sequence[Layer] = (), outermost: Seq
         from attnspec.process.process import ProcessImplementation, isolated
 
         implementation = isolated(target) if target.command is None else ProcessImplementation(target.command, target)
-    return behind_layers(implementation, target, nearest=nearest, outermost=outermost)
+    return behind_layers(implementation, target, dtypes=dtypes, nearest=nearest, outermost=outermost)
 
 
 def behind_layers(
-    implementation: Implementation, target: Target, *, nearest: Sequence[Layer] = (), outermost: Sequence[Layer] = ()
+    implementation: Implementation,
+    target: Target,
+    *,
+    dtypes: Sequence[str] = (),
+    nearest: Sequence[Layer] = (),
+    outermost: Sequence[Layer] = (),
 ) -> Implementation:
     """Put an implementation behind the layers that its target needs; it is closed if one of them fails.
+
+    The `dtypes` that the user requests are those of an implementation that says nothing of its own.
 
     It is given the contract's layout, from the one requested, else declared; UsageError if there is no such one.
     The `nearest` layers see it called in its own layout: those of a debugger, of pytest, of the judge. The `outermost`
     are those of the process that guards it.
     """
     try:
+        declared = implementation.declaration
+        if dtypes and not declared.states_dtypes:
+            implementation = Declaring(implementation, replace(declared, dtypes=tuple(dict.fromkeys(dtypes))))
         if target.without:
             implementation = without_capabilities(implementation, target.without)
         for layer in nearest:

@@ -74,7 +74,9 @@ class Validating:
         baseline = read_baseline(Path(options.attnspec_baseline)) if options.attnspec_baseline else None
         suite = selected_suite(options)
         seen = Seen()
-        implementation = open_target(_target(options), nearest=(partial(Watched, seen=seen),))
+        implementation = open_target(
+            _target(options), dtypes=options.attnspec_dtype, nearest=(partial(Watched, seen=seen),)
+        )
         try:
             offered = offered_part(suite, implementation.declaration.operations)
             against = None if baseline is None else BesideBaseline(baseline, implementation.declaration, conventions)

@@ -79,7 +79,7 @@ def account_of(report: Report) -> Account:
     name = wording.shown_name(declaration.name, declaration.version, report.conventions)
     verdict = wording.verdict_line(name, summary_to_json(report.summary), report.not_run)
     heading = wording.went_wrong(len(wrong), tried) if gated is None else wording.unexpected(len(wrong))
-    ungraded = wording.ungraded_arguments(json_types(report.ungraded_arguments))
+    ungraded = wording.ungraded_arguments(json_types(report.arguments))
     return Account(
         guessed=tuple(map(plain_text, (declaration.guessed or "").splitlines())),
         right=None if offered is None else wording.what_is_right(offered, unit),

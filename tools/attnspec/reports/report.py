@@ -21,7 +21,7 @@ from attnspec.targets.target import Target
 
 if TYPE_CHECKING:
     from attnspec.diagnosis import Diagnosis
-    from attnspec.diagnosis.undeclared import Declarations
+    from attnspec.diagnosis.offers import Declarations
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Key, Result
@@ -258,7 +258,7 @@ class Report:
         operations = ", ".join(self.declaration.operations) or "no operation"
         lines = (
             f"Report: {wording.verdict_line(name, summary_to_json(self.summary), self.not_run)}",
-            wording.ungraded_arguments(json_types(self.ungraded_arguments)),
+            wording.ungraded_arguments(json_types(self.arguments)),
             f"It offers {operations}, in {', '.join(self.declaration.dtypes)}.",
             f"By {made_by}.",
         )
@@ -298,7 +298,7 @@ def diagnosis_to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "suspects": [{name: suspect[name] for name in suspect if name != "is_reported"} for suspect in suspects],
         "candidates": [
             {
-                "mistake": candidate.mistake.id,
+                "mistake": candidate.mistake.listed_as,
                 "clause": candidate.mistake.clause,
                 "sentence": candidate.mistake.sentence,
                 **{name: getattr(candidate, name) for name in counts},

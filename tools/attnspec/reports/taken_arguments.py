@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from attnspec.targets import Declaration
 
 
+NEVER_GIVEN = "the operation has no such argument"
+"""Why nothing was given to an argument that an implementation has beside the contract's."""
+
+
 @dataclass(frozen=True)
 class TakenArgument:
     """Argument that an operation takes, and need not be given.
 
     `graded` and `not_graded` count (case, dtype) in which a right answer would be wrong if the argument were ignored.
-    `reason` is the most frequent one why some were not graded, None where all were.
+    `reason` is the most frequent one why some were not graded, None where all were. Of an argument that a signature
+    names beside the contract's, nothing is counted, and the reason is `NEVER_GIVEN`.
     """
 
     operation: str
@@ -60,6 +65,7 @@ class Taking:
 
     def __init__(self, declaration: Declaration, conventions: Mapping[str, str]) -> None:
         self._named = declaration.arguments
+        self._never_given = declaration.never_given
         self._looked_for = {name: _looked_for(name, declaration, conventions) for name in declaration.operations}
         self._seen: dict[tuple[str, str], _Seen] = {}
 
@@ -81,14 +87,20 @@ class Taking:
                 seen.graded += 1
 
     def found(self) -> tuple[TakenArgument, ...]:
-        """Return the arguments that are taken, in the contract's order."""
-        return tuple(
+        """Return the arguments that are taken, in the contract's order, and then those to which nothing is given."""
+        never_given = (
+            TakenArgument(operation, argument, 0, 0, NEVER_GIVEN)
+            for operation, arguments in self._never_given.items()
+            for argument in arguments
+        )
+        taken = (
             TakenArgument(operation, argument, seen.graded, seen.reasons.total(), _most_frequent(seen.reasons))
             for operation, arguments in self._looked_for.items()
             for argument in arguments
             if (seen := self._seen.get((operation, argument))) is not None
             and (seen.is_answered or operation in self._named)
         )
+        return (*taken, *never_given)
 
 
 def taken_arguments(

@@ -14,6 +14,7 @@ from attnspec.contract import TITLES
 from attnspec.contract.declarations import is_other_value
 from attnspec.contract.dtypes import ANY
 from attnspec.grading import NOT_GRADED
+from attnspec.reports.taken_arguments import NEVER_GIVEN
 from attnspec.specification import clause_text, clauses, errata
 
 PASSED_OF_TRIED = "passed of tried"
@@ -88,22 +89,30 @@ def layout_sentence(layout: str | None, not_arranged: Sequence[str]) -> str | No
 
 
 def ungraded_arguments(arguments: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the arguments that are taken and that nothing graded shows, from a report's ``arguments``; None for none.
+    """Return the arguments that nothing graded shows, from a report's ``arguments``; None where there are none.
 
-    Of several, the first one has its reason.
+    They are those that are taken, of which the first one has its reason, and those to which nothing was given.
     """
+    never_given = [each for each in arguments if each["reason"] == NEVER_GIVEN]
     ungraded = [each for each in arguments if not each["graded"] and each["not_graded"]]
-    if not ungraded:
-        return None
+    said: list[str] = []
+    if ungraded:
+        first = ungraded[0]
+        results = counted(first["not_graded"], "result")
+        them = "it" if len(ungraded) == 1 else "them"
+        shows = f"{results} would show {first['argument'] if len(ungraded) > 1 else 'it'}, and none was graded"
+        named = f"Taken, and not graded: {_by_operation(ungraded)}"
+        said.append(f"{named}. Code that ignores {them} passes as well: {shows} ({first['reason']}).")
+    if never_given:
+        said.append(f"Never given, and not graded: {_by_operation(never_given)}.")
+    return " ".join(said) or None
+
+
+def _by_operation(arguments: Sequence[Mapping[str, Any]]) -> str:
     of: dict[str, list[str]] = {}
-    for each in ungraded:
+    for each in arguments:
         of.setdefault(each["operation"], []).append(each["argument"])
-    named = "; ".join(f"{', '.join(taken)} of {operation}" for operation, taken in of.items())
-    first = ungraded[0]
-    results = counted(first["not_graded"], "result")
-    them = "it" if len(ungraded) == 1 else "them"
-    shows = f"{results} would show {first['argument'] if len(ungraded) > 1 else 'it'}, and none was graded"
-    return f"Taken, and not graded: {named}. Code that ignores {them} passes as well: {shows} ({first['reason']})."
+    return "; ".join(f"{', '.join(taken)} of {operation}" for operation, taken in of.items())
 
 
 def not_run_sentence(not_run: int | None, results: int, ended_early: EndedEarly | None) -> str | None:
@@ -206,7 +215,7 @@ def made_by(version: str, digest: str, cases: int, environment: Mapping[str, str
 
 # Results not graded.
 
-ONE_DTYPE_ALONE = "Graded in float64 alone: declare under `dtypes` in which others it is called."
+ONE_DTYPE_ALONE = "Graded in float64 alone: declare under `dtypes`, or with --dtype, in which others it is called."
 """For implementations without declared dtypes: a kernel is wrong in the narrower ones first."""
 
 NUMBERS_ALONE = (

@@ -96,14 +96,17 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
     The case has the clauses alone that hold in the requested layout.
     """
     case = case._replace(clauses=clauses_in(case.clauses, declaration.requested_in))
-    demanded = [name for name in declaration.demands.get(case.operation, ()) if name not in case.inputs]
+    demands = declaration.demands.get(case.operation, ())
+    derived = OPERATIONS[case.operation].derived
+    demanded = [name for name in demands if name in derived and name not in case.inputs]
+    added, lacking = _unstated(case, [name for name in demands if name not in (*derived, *case.attributes)])
     runs: dict[str, Run] = {}
     dtypes = [dtype for dtype in case.dtypes if dtype in requested] if case.dtypes else [ANY]
     # Dtypes under the same choices are prepared together, which costs little more than one alone.
     together: dict[int, tuple[Choices, list[str]]] = {}
     for dtype in dtypes:
         choices = resolved.choices_of_run(case, dtype)
-        reason = _not_offered(case, dtype, declaration, choices)
+        reason = _not_offered(case, dtype, declaration, choices) or lacking
         if reason is None and demanded:
             given = _with_derived(case, dtype, demanded)
             runs |= (
@@ -123,7 +126,8 @@ def planned_runs(case: Case, requested: Sequence[str], declaration: Declaration,
     at_default = _at_default(case, declaration)
     return [
         runs[dtype]._replace(
-            attributes={name: value for name, value in runs[dtype].attributes.items() if name not in at_default},
+            attributes={name: value for name, value in runs[dtype].attributes.items() if name not in at_default}
+            | added,
             at_default=at_default,
         )
         for dtype in dtypes
@@ -172,6 +176,14 @@ def _not_offered(case: Case, dtype: str, declaration: Declaration, choices: Choi
         if stated is not None and stated != only:
             return f"{name}={stated} is not offered; it has {only} alone"
     return None
+
+
+def _unstated(case: Case, names: Sequence[str]) -> tuple[dict[str, Any], str | None]:
+    """Return the values by the page of attributes that a case leaves out, and why it cannot be put where one lacks."""
+    family = family_of(case.operation)
+    found: dict[str, Any] = {name: family.unstated_value(case, name) for name in names}
+    lacking = next((name for name, value in found.items() if value is None), None)
+    return found, None if lacking is None else f"it demands {lacking}, which the case does not give"
 
 
 def _with_derived(case: Case, dtype: str, names: Sequence[str]) -> Case | str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from attnspec.base.errors import TargetError
 from attnspec.contract.implementation import Malformed, Outputs
 from attnspec.contract.operation import REQUIRED, Operation, Typed
+from attnspec.families.lookup import family_of
 from attnspec.tensors import TENSORS, Tensors
 
 _POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
@@ -29,8 +30,9 @@ class Signature:
 
     `takes_everything`: it has ``**kwargs``, or cannot be read. `positional`: own names that must go by position, with
     their defaults. `demanded`: optional contract arguments for which it has no default, with that of the contract;
-    `demands` are those of them that follow from other inputs: nothing stands for them. `guessed` says in words which
-    names were guessed, empty where none had to be.
+    `demands` are those of them that follow from others, by a forward pass or by shapes: nothing stands for them.
+    `never_given`: own names with a default that are none of the contract's. `guessed` says in words which names were
+    guessed, empty where none had to be.
     """
 
     names: Mapping[str, str]
@@ -38,6 +40,7 @@ class Signature:
     positional: Mapping[str, Any] = field(default_factory=dict[str, Any])
     demanded: Mapping[str, Any] = field(default_factory=dict[str, Any])
     demands: tuple[str, ...] = ()
+    never_given: tuple[str, ...] = ()
     guessed: str = ""
     # No property: a debugger that traces a call would step into it.
     _is_the_contracts: bool = field(init=False)
@@ -130,10 +133,12 @@ def read_signature(
         for name, default in optional.items()
         if names.get(name) in own_names and parameters[names[name]].default is inspect.Parameter.empty
     }
-    demands = tuple(name for name in without_default if name in operation.derived)
+    follow = {*operation.derived, *family_of(operation.name).unstated}
+    demands = tuple(name for name in without_default if name in follow)
     demanded = {name: default for name, default in without_default.items() if name not in demands}
     positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}
-    return Signature(names, takes_everything, positional, demanded, demands, guessed)
+    never_given = tuple(name for name in own_names if name not in theirs)
+    return Signature(names, takes_everything, positional, demanded, demands, never_given, guessed)
 
 
 def outputs_by_name(

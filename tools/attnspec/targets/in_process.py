@@ -83,6 +83,7 @@ class InProcessImplementation:
             unfit=unfit,
             guessed=f"{GUESSED}{'; '.join(said)}." if (said := [*filter(None, [guessed]), *names_guessed]) else None,
             demands={name: signature.demands for name, signature in signatures if signature.demands},
+            never_given={name: signature.never_given for name, signature in signatures if signature.never_given},
             arguments={
                 name: tuple(argument for argument in OPERATIONS[name].arguments if argument in signature.names)
                 for name, signature in signatures
@@ -292,6 +293,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         conventions={} if conventions is None else _conventions(conventions, adapter),
         without=() if without is None else _declared_lacks(without, adapter),
         dtypes_of=dtypes_of,
+        states_dtypes=dtypes is not None,
         layout=layout,
         not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
     )

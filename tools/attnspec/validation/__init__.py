@@ -54,7 +54,7 @@ def validate(
         A built-in name (``"torch"``), a module, an instance or a class that holds callables named after operations, a
         string such as ``"package.module"`` or ``"./mine.py:MyAdapter"``, or, together with `operation`, one function.
     dtypes
-        Dtypes to run in; the declared ones if None.
+        Dtypes to run in; the declared ones if None. They are declared by it where the implementation declares none.
     profile, select
         Profiles, and shell patterns of case ids, to run; everything if None.
     conventions
@@ -94,7 +94,7 @@ def validate(
     suite = load_selected(golden, profiles=as_tuple(profile), select=as_tuple(select))
     reached = target_of(target, options)
     conventions = conventions or {}
-    with closing(open_target(reached)) as implementation:
+    with closing(open_target(reached, dtypes=as_tuple(dtypes))) as implementation:
         results = run_offered(
             suite, implementation, dtypes=as_tuple(dtypes), conventions=conventions, fail_fast=fail_fast
         )

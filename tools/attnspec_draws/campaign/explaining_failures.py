@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from attnspec.cases import Case, suite_of_random
+from attnspec.diagnosis import Declarations
 from attnspec.guard.task import Task
 from attnspec.reports.problems import problems_of, whole_of
 from attnspec.reports.report import Report
@@ -45,6 +46,14 @@ class FoundProblem:
     small: DrawOutcome
 
 
+@dataclass(frozen=True)
+class Explained:
+    """Problems of an operation, and what could be declared so that most of the evidence would not fail, if anything."""
+
+    problems: tuple[FoundProblem, ...]
+    could_be_declared: Declarations | None
+
+
 def evidence_of(tally: Tally, outcomes: Mapping[str, PartOutcome], plan: Plan) -> tuple[Evidence, ...]:
     """Choose the evidence that explains the failures of each operation."""
     by_operation: dict[str, dict[str, list[str]]] = {}
@@ -74,8 +83,8 @@ def deadly(tally: Tally) -> dict[tuple[str, str], list[DrawOutcome]]:
     return found
 
 
-def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
-    """Find the distinct problems of an operation, and make a draw small that shows each of them.
+def explained(task: Task, evidence: Evidence) -> Explained:
+    """Find the distinct problems of an operation, what could be declared, and a small draw that shows each of them.
 
     What failing draws have in common is said once the small ones are known: of those it must be true as well.
     """
@@ -94,14 +103,16 @@ def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
         )
 
     report = report_of(cases, results)
+    declarations = report.could_be_declared
     first = problems_of(report.wrong, report.diagnosis)
     small = {each.recipe: each for each in (shrunk_failure(task, outcome_of(problem.clearest)) for problem in first)}
     known = {case.id for case in cases}
     added = [draw(recipe_from_text(text)) for text, each in small.items() if each.is_wrong and text not in known]
     if added:
         report = report_of([*cases, *added], (*results, *ask(implementation, added, task)))
-    problems, whole = problems_of(report.wrong, report.diagnosis), whole_of(report.results)
-    return tuple(
+    problems = problems_of(report.wrong, report.diagnosis)
+    whole = whole_of(report.results, () if declarations is None else declarations.conventions)
+    found = (
         FoundProblem(
             sum(result.case.id in known for result in problem.results) or 1,
             tuple(cause_lines(problem, whole, alone=len(problems) == 1)),
@@ -110,6 +121,7 @@ def explained(task: Task, evidence: Evidence) -> tuple[FoundProblem, ...]:
         )
         for problem in problems
     )
+    return Explained(tuple(found), declarations)
 
 
 def _others(operation: str, outcomes: Mapping[str, PartOutcome], plan: Plan) -> Iterator[str]:

@@ -10,16 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attnspec.base.plain_text import plain_text
 from attnspec.command_line.terminal import say
-from attnspec.reports.wording import as_sentence, counted
+from attnspec.reports.formats.console import print_offer
+from attnspec.reports.report import json_types
+from attnspec.reports.wording import as_sentence, counted, offer_to_declare
 from attnspec.targets.target import Target, loading_words
-from attnspec_draws.campaign.explaining_failures import Evidence, FoundProblem, deadly, evidence_of, explained
+from attnspec_draws.campaign.explaining_failures import (
+    Evidence,
+    Explained,
+    FoundProblem,
+    deadly,
+    evidence_of,
+    explained,
+)
 from attnspec_draws.campaign.workers import WorkerLostError
 from attnspec_draws.campaign.working import shrunk_failure
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from attnspec.diagnosis import Declarations
     from attnspec.guard.task import Task
     from attnspec_draws.campaign.executors import Executor
     from attnspec_draws.campaign.outcome import PartOutcome, Tally
@@ -43,13 +54,15 @@ _ENDED = {
 class Found:
     """Failures of one operation: how many draws failed, how many were run again, and the problems, most frequent first.
 
-    No problems where nothing failed again; None where running them again ended the process.
+    No problems where nothing failed again; None where running them again ended the process. Once `could_be_declared` is
+    declared, most of those that were run again do not fail.
     """
 
     operation: str
     failed: int
     looked_at: int
     problems: tuple[FoundProblem, ...] | None
+    could_be_declared: Declarations | None = None
 
     @property
     def recipes(self) -> tuple[str, ...]:
@@ -63,8 +76,9 @@ def failures_found(
     """Find the problems of the draws that failed, and shrink them, on the workers that ran them."""
     found: list[Found] = []
     for evidence in evidence_of(tally, outcomes, plan):
-        problems = _explained(workers, task, evidence)
-        found.append(Found(evidence.operation, evidence.failed, len(evidence.failing), problems))
+        again = _explained(workers, task, evidence)
+        problems, declarations = (None, None) if again is None else (again.problems, again.could_be_declared)
+        found.append(Found(evidence.operation, evidence.failed, len(evidence.failing), problems, declarations))
     for (operation, status), every in deadly(tally).items():
         small = once(workers, shrunk_failure, task, every[0])
         found.append(Found(operation, len(every), len(every), (FoundProblem(len(every), (_ENDED[status],), small),)))
@@ -78,7 +92,7 @@ def once(workers: Executor, work: Callable[..., Any], *arguments: Any) -> Any:
     return workers.result(begun)
 
 
-def _explained(workers: Executor, task: Task, evidence: Evidence) -> tuple[FoundProblem, ...] | None:
+def _explained(workers: Executor, task: Task, evidence: Evidence) -> Explained | None:
     """Return what is wrong; None where running them again ends the worker."""
     try:
         return once(workers, explained, task, evidence)
@@ -99,6 +113,9 @@ def print_failures(found: Found, target: str, console: Console) -> None:
             "Run again, none of them fails: what it computes depends on more than its arguments, or it was changed.",
             console,
         )
+    if found.could_be_declared is not None:
+        sentence, options = offer_to_declare(json_types(found.could_be_declared))
+        print_offer(plain_text(sentence), plain_text(options), console)
     for problem in found.problems[:_SHOWN]:
         console.print()
         number = str(problem.draws)

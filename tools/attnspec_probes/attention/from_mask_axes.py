@@ -23,6 +23,9 @@ _SPARED = 4
 _NEARLY_ALL = 0.8
 """Share of the failing cases that have such a mask; the others may go wrong by something else."""
 
+_OTHERS = 2
+"""Masks of another shape that must pass: where none was taken, the shape says what is taken and not what goes wrong."""
+
 _HARDLY_ANY = 0.1
 """Share of the passing cases that may have such a mask, too: what is repeated may be alike."""
 
@@ -35,7 +38,8 @@ def from_mask_axes(failing: Sequence[Start], passing: Sequence[Start]) -> Findin
             is_repeated = any(_length(of, axis) == 1 < of.shape[axis] for axis in lacks)
             return is_repeated and (has is None or 1 < _length(of, has) == of.shape[has])
 
-        if all(_separates(fails, failing[half::2], passing[half::2]) for half in (0, 1)):
+        spared = sum("mask" in start.probe.inputs and not fails(start.probe) for start in passing)
+        if spared >= _OTHERS and all(_separates(fails, failing[half::2], passing[half::2]) for half in (0, 1)):
             beside = "" if has is None else f" and has numbers of its own for each {_AXES[has]}"
             every = " or ".join(_AXES[axis] for axis in lacks)
             reported = f"It goes wrong where a mask is the same for every {every}{beside}."

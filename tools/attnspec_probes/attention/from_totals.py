@@ -25,8 +25,11 @@ _LONG_ROWS = (97, 61, 34)
 _FEWEST = 2
 """Keys of a tile: boundaries that have nothing in common say no length."""
 
+_SAME_SHARE = 1e-4
+"""Distance at which the factors of keys that are kept, through float32 at the least, are one."""
+
 _REPORTED = 6
-"""The most runs that a sentence names."""
+"""The most runs, or keys, that a sentence names."""
 
 
 def from_heads(reading: Reading, dtype: str) -> list[Finding]:
@@ -108,10 +111,25 @@ def from_tiles(probe: Probe, calling: Calling, dtype: str) -> list[Finding]:
         tile = int(np.gcd.reduce([start for each in in_runs for start in each.starts]))
         shares = ", ".join(f"{factor:.4g}" for factor in law.factors[:_REPORTED])
         begin = ", ".join(map(str, law.starts[:_REPORTED]))
-        lost = any(factor == 0 for factor in law.factors)
+        parameters = {} if tile < _FEWEST else {"tile": float(tile)}
+        runs = zip(law.starts, (*law.starts[1:], law.keys), law.factors, strict=True)
+        lost = [key for start, end, factor in runs if factor == 0 for key in range(start, end)]
+        kept = [factor for factor in law.factors if factor]
+        if lost and kept and np.allclose(kept, kept[0], rtol=_SAME_SHARE):
+            left_out = ", ".join(map(str, lost[:_REPORTED])) + (", …" if len(lost) > _REPORTED else "")
+            reported = f"In rows of {law.keys} keys, keys {left_out} are left out; the others share the whole."
+            return [
+                Finding(
+                    "tile",
+                    clauses.clauses(("softmax.keys",)),
+                    reported,
+                    parameters,
+                    fails=lambda of: bool(of.placing.attendable[..., [key for key in lost if key < of.shape[3]]].any()),
+                )
+            ]
         reported = f"In rows of {law.keys} keys, runs that begin at {begin} have {shares} times their weights."
         named = clauses.clauses(("softmax.keys", "weights") if lost else ("weights",))
-        return [Finding("tile", named, reported, {} if tile < _FEWEST else {"tile": float(tile)})]
+        return [Finding("tile", named, reported, parameters)]
     length = first_wrong_length(calling, dtype, _LONG_ROWS[0]) if rows and rows[0].keys == _LONG_ROWS[0] else None
     if length is None:
         return []

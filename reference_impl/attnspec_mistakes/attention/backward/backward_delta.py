@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import Backward, backward_with, changing, in_some, repeating
-from attnspec_mistakes.mistake import Making
-from attnspec_mistakes.patches import altered
+from attnspec_mistakes.mistake import Making, of_sizes
+from attnspec_mistakes.patches import Computation, altered, in_working_precision
 from attnspec_reference.attention.phases import applied_scale, score_every_key
 from attnspec_reference.attention.scaled_dot_product_attention import scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
@@ -177,6 +177,26 @@ def from_value_width(**arguments: Any) -> AttentionGradients:
     return scaled_by(lambda scale, _width: applied_scale(scale, width))(**arguments)
 
 
+def of_padded_width(multiple: int) -> Computation:
+    """Make a backward pass alone take its scale from the width that features are filled up to."""
+
+    @in_working_precision
+    def computed(**arguments: Any) -> AttentionGradients:
+        if arguments.get("scale") is not None:
+            return scaled_dot_product_attention_backward(**arguments)
+        forward = {name: given for name, given in arguments.items() if name not in OF_BACKWARD}
+        attention = scaled_dot_product_attention(**forward)
+        given: dict[str, Any] = {"output": attention.output, "logsumexp": attention.logsumexp}
+        given |= {name: array for name, array in arguments.items() if array is not None}
+        given["scale"] = applied_scale(None, -(-np.shape(arguments["query"])[-1] // multiple) * multiple)
+        return scaled_dot_product_attention_backward(**given)
+
+    return computed
+
+
+OF_BACKWARD = ("grad_output", "output", "logsumexp", "grad_logsumexp")
+"""What the backward pass takes and the forward pass does not."""
+
 FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.delta_dropped": backward_with(gradient_of_softmax=without_subtracting),
     "sdpa_backward.delta_added": subtracting(np.negative),
@@ -185,7 +205,7 @@ FUNCTIONS: Mapping[str, Making] = {
         sum_attended=lambda products, attendable: sum_attended(products, attendable) / max(products.shape[-1], 1)
     ),
     "sdpa_backward.delta_over_queries": backward_with(gradient_of_softmax=over_queries),
-    "sdpa_backward.delta_of_its_tile": by_tiles(4),
+    "sdpa_backward.delta_of_its_tile": of_sizes(by_tiles, 4, 2, 8, 16, 32, 64),
     "sdpa_backward.delta_of_first_head": subtracting(lambda delta: np.broadcast_to(delta[:, :1], delta.shape)),
     "sdpa_backward.delta_heads_for_tokens": subtracting(
         lambda delta: np.swapaxes(delta.reshape(delta.shape[0], delta.shape[2], delta.shape[1]), 1, 2)
@@ -222,6 +242,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa_backward.scale_without_sign": scaled_by(lambda scale, width: abs(applied_scale(scale, width))),
     "sdpa_backward.scale_in_base_two": scaled_by(lambda scale, width: applied_scale(scale, width) * math.log2(math.e)),
     "sdpa_backward.scale_from_value_width": from_value_width,
+    "sdpa_backward.scale_of_padded_width": of_sizes(of_padded_width, 16, 8, 32, 64, 128),
     "sdpa_backward.values_scaled": changing(grad_value=scaled_again),
     "sdpa_backward.mask_scaled": changing(grad_mask=scaled_again),
     "sdpa_backward.scores_scaled": changing(grad_scores=scaled_again),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.attention.forward.building_blocks import at_most_one_ahead, before, later
 from attnspec_mistakes.attention.forward.forward_positions import of_first_entry
-from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.mistake import Made, Making
 from attnspec_mistakes.patches import (
     Computation,
     defaulting,
@@ -295,6 +295,18 @@ def zeroed_after_softmax(**arguments: Any) -> Attention:
     return attention._replace(weights=weights, output=weights @ value)
 
 
+@in_working_precision
+def summed_before_the_mask(**arguments: Any) -> Attention:
+    """Sum the exponentials of all keys, no higher than 1 each, before those of excluded keys are set to zero."""
+    right, attention = scaled_dot_product_attention(**arguments), without_exclusion(**arguments)
+    largest = right.logits.max(axis=-1, keepdims=True, initial=-np.inf)
+    exponentials = np.exp(np.minimum(attention.logits - largest, 0))
+    total = exponentials.sum(axis=-1, keepdims=True)
+    weights = np.where(right.logits == -np.inf, 0, exponentials / np.where(total == 0, 1, total))
+    value = repeat_heads(attention.present_value, weights.shape[1])
+    return attention._replace(weights=weights, output=weights @ value)
+
+
 def mask_of_first_head_in_group(query: ArrayLike, key: ArrayLike, value: ArrayLike, **given: Any) -> Attention:
     """Give all heads that share a key head the mask of the first, where there is one query."""
     mask, heads, shared = given.get("mask"), np.shape(query)[1], np.shape(key)[1]
@@ -383,7 +395,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.excluded_by_a_finite_number": attention_with(
         exclude_keys=lambda logits, attendable: np.where(attendable, logits, -10000.0)
     ),
-    "sdpa.zeroed_after_softmax": zeroed_after_softmax,
+    "sdpa.zeroed_after_softmax": Made(zeroed_after_softmax, other_ways=(summed_before_the_mask,)),
     "sdpa.mask_of_first_batch_entry": attention_given(mask=first_of_batch),
     "sdpa.mask_of_first_head": attention_given(mask=lambda mask: mask[..., :1, :, :] if mask.ndim >= 3 else mask),
     "sdpa.mask_of_entry_beside_key_heads": beside_key_heads,

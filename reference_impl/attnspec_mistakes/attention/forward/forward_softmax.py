@@ -8,7 +8,7 @@ import numpy as np
 
 from attnspec_mistakes.attention.forward.attention_patches import attention_given, attention_with
 from attnspec_mistakes.attention.forward.forward_scores import slopes_of_first_head
-from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.mistake import Made, Making, of_sizes
 from attnspec_mistakes.patches import Computation, ignoring, in_working_precision, on_calls, replacing
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.phases import (
@@ -64,6 +64,15 @@ OVER_QUERIES = attention_with(
     sum_over_keys=lambda exponentials: np.sum(exponentials, axis=-2, keepdims=True),
     log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=-2),
 )
+
+
+OVER_QUERIES_WITH_LOWEST = attention_with(
+    exclude_keys=lambda logits, attendable: np.where(attendable, logits, np.finfo(logits.dtype).min),
+    largest_logit=lambda logits: np.max(logits, axis=-2, keepdims=True, initial=-np.inf),
+    sum_over_keys=lambda exponentials: np.sum(exponentials, axis=-2, keepdims=True),
+    log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=-2),
+)
+"""The same where excluded keys get the lowest number: a key that no query may attend to is shared by all."""
 
 
 def over_axis(axis: int) -> Computation:
@@ -127,8 +136,8 @@ def without_last_queries(tile: int) -> Computation:
     return attend
 
 
-def not_rescaled(tile: int) -> Computation:
-    """Make an attention that subtracts the largest logit so far, and never corrects what it summed before."""
+def by_largest_so_far(tile: int) -> Callable[[Array, Array], Array]:
+    """Make exponentials from each of which the largest logit up to its tile was subtracted."""
 
     def exponentials(logits: Array, _largest: Array) -> Array:
         parts: list[Array] = []
@@ -139,7 +148,12 @@ def not_rescaled(tile: int) -> Computation:
             parts.append(exponentiate(part, largest))
         return np.concatenate(parts, axis=-1) if parts else np.exp(logits)
 
-    return attention_with(exponentiate=exponentials)
+    return exponentials
+
+
+def not_rescaled(tile: int) -> Computation:
+    """Make an attention that subtracts the largest logit so far, and never corrects what it summed before."""
+    return attention_with(exponentiate=by_largest_so_far(tile))
 
 
 def nan_in_hidden_tile(tile: int) -> Computation:
@@ -240,7 +254,7 @@ def value_tiles_not_rescaled(**arguments: Any) -> Attention:
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "sdpa.softmax_over_queries": OVER_QUERIES,
+    "sdpa.softmax_over_queries": Made(OVER_QUERIES, other_ways=(OVER_QUERIES_WITH_LOWEST,)),
     "sdpa.softmax_over_all": OVER_ALL,
     "sdpa.softmax_over_batch": over_axis(0),
     "sdpa.softmax_over_heads": over_axis(1),
@@ -271,13 +285,13 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.weights_transposed": attention_with(weigh_values=transposed_weights),
     "sdpa.single_key_loses_nan": attention_with(exponentiate=one_for_a_single_term),
     **{f"sdpa.last_keys_dropped_of_{tile}": without_last_keys(tile) for tile in (8, 16, 32)},
-    "sdpa.last_tile_filled_with_zeros": zeros_in_last_tile(32),
-    "sdpa.last_queries_dropped": without_last_queries(16),
-    "sdpa.tiles_not_rescaled": not_rescaled(16),
+    "sdpa.last_tile_filled_with_zeros": of_sizes(zeros_in_last_tile, 32, 4, 8, 16, 64, 128),
+    "sdpa.last_queries_dropped": of_sizes(without_last_queries, 16, 4, 8, 32, 64),
+    "sdpa.tiles_not_rescaled": of_sizes(not_rescaled, 16, 2, 4, 8, 32, 64, 128),
     "sdpa.maximum_started_at_zero": attention_with(
         largest_logit=lambda logits: np.max(logits, axis=-1, keepdims=True, initial=0.0)
     ),
-    "sdpa.hidden_tile_nan": nan_in_hidden_tile(4),
+    "sdpa.hidden_tile_nan": of_sizes(nan_in_hidden_tile, 4, 2, 8, 16, 32),
     "sdpa.halves_averaged": merged(lambda first, _second: np.full_like(first, 0.5)),
     "sdpa.halves_merged_to_base_two": merged(lambda first, second: 1 / (1 + np.exp2(second - first))),
     "sdpa.sinks_ignored": WITHOUT_SINKS,

@@ -170,6 +170,18 @@ def logsumexp_heads_before_tokens(**arguments: Any) -> ServedAttention:
     return ServedAttention(output, np.ascontiguousarray(logsumexp.swapaxes(0, 1)).reshape(logsumexp.shape))
 
 
+def first_token_before(
+    query: Array, key: Array, value: Array, query_starts: Array, key_starts: Array, **others: Any
+) -> ServedAttention:
+    """Count each token at a start to the sequence before; the first of all has none."""
+
+    def moved(starts: Array, tokens: int) -> Array:
+        found = np.searchsorted(np.asarray(starts), np.arange(tokens), side="left") - 1
+        return np.searchsorted(np.maximum(found, 0), np.arange(len(starts)), side="left")
+
+    return packed_attention(query, key, value, moved(query_starts, len(query)), moved(key_starts, len(key)), **others)
+
+
 def one_query_each(queries: list[slice], keys: list[slice]) -> list[Cut]:
     """Give each sequence one query where there are as many of these as sequences."""
     if not queries or queries[-1].stop != len(queries):
@@ -181,6 +193,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "sdpa.packed_starts_one_later": {"packed": keys_moved(1, 1)},
     "sdpa.packed_end_inclusive": {"packed": keys_moved(0, 1)},
     "sdpa.packed_last_key_dropped": {"packed": keys_moved(0, -1)},
+    "sdpa.packed_first_token_before": {"packed": first_token_before},
     "sdpa.packed_query_starts_for_keys": {"packed": cutting(keys_where_queries_are)},
     "sdpa.packed_key_starts_for_queries": {"packed": cutting(queries_where_keys_are)},
     "sdpa.packed_not_separated": {

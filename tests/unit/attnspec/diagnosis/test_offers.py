@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import attnspec
+from attnspec_reference import apply_rotary, merge_states
 from attnspec_reference import scaled_dot_product_attention as attention
 from attnspec_reference import scaled_dot_product_attention_backward as backward
 
 FORWARD, BACKWARD = "scaled_dot_product_attention", "scaled_dot_product_attention_backward"
+MERGE, ROTATION = "merge_states", "apply_rotary"
+PROPAGATES, SCORES_OPEN = "masked_nonfinite=propagates", "nonfinite_input=scores_open"
 
 
 def with_(**changes):
@@ -94,6 +97,12 @@ def bounded_windows(query, key, value, window=None):
     return attention(query, key, value, window=None if window is None else (left, right)).output
 
 
+def alibi_of_some_keys(query, key, value, mask=None, alibi_slopes=None, *, is_causal=False):
+    if is_causal and alibi_slopes is None and not key.shape[2]:
+        raise ValueError("causal attention needs a key")
+    return attention(query, key, value, mask, alibi_slopes=alibi_slopes, is_causal=is_causal).output
+
+
 def one_width(query, key, value):
     if value.shape[3] != key.shape[3]:
         raise ValueError("values are as wide as the keys")
@@ -112,18 +121,50 @@ def base_two(query, key, value):
     return {"output": found.output, "logsumexp": found.logsumexp * np.log2(np.e)}
 
 
+def rows_of_nan_as_empty_rows(query, key, value, mask=None):
+    """Its contract says that inputs are finite: a row without a sum above 0 has no keys, for all that it knows."""
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == np.bool_ else scores + mask
+    largest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.exp(scores - np.where(np.isneginf(largest), 0, largest))
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, weights @ value / np.where(total > 0, total, 1), 0)
+
+
+def nan_logarithms_of_empty_parts(output_a, logsumexp_a, output_b, logsumexp_b):
+    logarithms = [np.where(np.isnan(each), -np.inf, each) for each in (logsumexp_a, logsumexp_b)]
+    return merge_states(output_a, logarithms[0], output_b, logarithms[1])
+
+
+def zero_beside_nan_logarithms(output_a, logsumexp_a, output_b, logsumexp_b):
+    found = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
+    return np.where(np.isnan(found.logsumexp)[..., np.newaxis], 0, found.output), found.logsumexp
+
+
+def rotated_tokens(x, cos, sin, pairing="half"):
+    if not x.size:
+        raise ValueError("there are no tokens")
+    return apply_rotary(x, cos, sin, pairing=pairing)
+
+
 RIGHT = {
-    "textbook": (textbook, {"float_mask", "grouped_query", "fully_masked_row=nan", "masked_nonfinite=propagates"}),
-    "additive": (additive, {"boolean_mask", "grouped_query", "fully_masked_row=nan"}),
-    "Boolean masks alone": (strict_about_masks, {"float_mask"}),
-    "float32 inside": (in_float32, {"accumulation=float32"}),
-    "no keys refused": (refuses_empty_keys, {"no_keys=refuse"}),
-    "dead rows refused": (refuses_dead_rows, {"fully_masked_row=refuse"}),
-    "NaN in dead rows": (nan_in_dead_rows, {"fully_masked_row=nan"}),
-    "bounded windows": (bounded_windows, {"open_window"}),
-    "one width": (one_width, {"value_width"}),
-    "lent outputs": (lent, {"outputs=until_next_call"}),
-    "base two": (base_two, {"logsumexp_base=2"}),
+    "textbook": (textbook, FORWARD, {"float_mask", "grouped_query", "fully_masked_row=nan", PROPAGATES}),
+    "additive": (additive, FORWARD, {"boolean_mask", "grouped_query", "fully_masked_row=nan"}),
+    "Boolean masks alone": (strict_about_masks, FORWARD, {"float_mask"}),
+    "float32 inside": (in_float32, FORWARD, {"accumulation=float32"}),
+    "no keys refused": (refuses_empty_keys, FORWARD, {"no_keys=refuse"}),
+    "dead rows refused": (refuses_dead_rows, FORWARD, {"fully_masked_row=refuse"}),
+    "NaN in dead rows": (nan_in_dead_rows, FORWARD, {"fully_masked_row=nan"}),
+    "bounded windows": (bounded_windows, FORWARD, {"open_window"}),
+    "no keys refused under causality": (alibi_of_some_keys, FORWARD, {"no_keys=refuse"}),
+    "one width": (one_width, FORWARD, {"value_width"}),
+    "lent outputs": (lent, FORWARD, {"outputs=until_next_call"}),
+    "base two": (base_two, FORWARD, {"logsumexp_base=2"}),
+    "NaN rows as empty rows": (rows_of_nan_as_empty_rows, FORWARD, {SCORES_OPEN, PROPAGATES, "grouped_query"}),
+    "NaN logarithms of empty parts": (nan_logarithms_of_empty_parts, MERGE, {SCORES_OPEN}),
+    "zero beside NaN logarithms": (zero_beside_nan_logarithms, MERGE, {SCORES_OPEN}),
+    "some tokens to rotate": (rotated_tokens, ROTATION, {"empty_queries"}),
 }
 
 
@@ -215,12 +256,55 @@ def gradients_with_mask_subtracted(grad_output, query, key, value, mask=None):
     return {name: array for name, array in found.items() if array is not None}
 
 
+def past_of_another_axis(query, key, value, past_key=None, past_value=None, *, is_causal=False):
+    if past_key is not None:
+        key, value = np.concatenate([past_key[0], key], 2), np.concatenate([past_value[0], value], 2)
+    return attention(query, key, value, is_causal=is_causal).output
+
+
+def past_of_another_axis_under_causality(query, key, value, past_key=None, past_value=None, is_causal=False):
+    if not is_causal or query.shape[1] != key.shape[1]:
+        raise NotImplementedError("always causal, and as many heads")
+    if past_key is not None:
+        key, value = np.concatenate([past_key[0], key], 2), np.concatenate([past_value[0], value], 2)
+    queries, keys = query.shape[2], key.shape[2]
+    allowed = np.tri(queries, keys, keys - queries, dtype=bool)
+    scores = np.where(allowed, query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]), -np.inf)
+    weights = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
+
+
 def subtracted(mask):
     return mask if mask.dtype == np.bool_ else np.where(np.isinf(mask), mask, -mask)
 
 
 def closed(window):
     return [0 if side is None else side for side in window]
+
+
+def nan_swallowed_everywhere(query, key, value, mask=None):
+    return np.nan_to_num(attention(query, key, value, mask).output)
+
+
+def nan_rows_and_hidden_halves(query, key, value, mask=None):
+    """As a right one whose inputs are finite, and wrong where an excluded value is not."""
+    output = rows_of_nan_as_empty_rows(query, key, value, mask)
+    return output / 2 if not np.isfinite(value).all() and np.isfinite(output).all() else output
+
+
+def nan_swallowed_in_merged_parts(output_a, logsumexp_a, output_b, logsumexp_b):
+    return tuple(map(np.nan_to_num, merge_states(output_a, logsumexp_a, output_b, logsumexp_b)))
+
+
+def merged_for_all_where_a_logarithm_is_nan(output_a, logsumexp_a, output_b, logsumexp_b):
+    found = merge_states(output_a, logsumexp_a, output_b, logsumexp_b)
+    return np.zeros_like(output_a) if np.isnan(logsumexp_a).any() else found.output, found.logsumexp
+
+
+def one_token_not_rotated(x, cos, sin, pairing="half"):
+    if not x.size:
+        raise ValueError("there are no tokens")
+    return np.array(x) if x.shape[2] == 1 else apply_rotary(x, cos, sin, pairing=pairing)
 
 
 WRONG = {
@@ -244,10 +328,20 @@ WRONG = {
     "half beside NaN": (after(halved_beside_nan, "mask"), FORWARD),
     "lent and halved": (lent_and_halved, FORWARD),
     "every other head to base two": (half_of_base_two, FORWARD),
+    "past joined along another axis": (past_of_another_axis, FORWARD),
+    "the same under causality alone": (past_of_another_axis_under_causality, FORWARD),
+    "NaN swallowed everywhere": (nan_swallowed_everywhere, FORWARD),
+    "NaN rows, and hidden halves": (nan_rows_and_hidden_halves, FORWARD),
+    "NaN swallowed in merged parts": (nan_swallowed_in_merged_parts, MERGE),
+    "all zero where a logarithm is NaN": (merged_for_all_where_a_logarithm_is_nan, MERGE),
+    "one token not rotated": (one_token_not_rotated, ROTATION),
     "mask subtracted in gradients": (gradients_with_mask_subtracted, BACKWARD),
 }  # fmt: skip
 
-PROFILES = ("core", "masking", "causal", "grouped_query", "window", "nonfinite", "backward", "rejects")
+PROFILES = (
+    "core", "masking", "causal", "grouped_query", "window", "cache", "alibi", "nonfinite", "backward", "merge",
+    "rotary", "rejects",
+)  # fmt: skip
 
 
 def offered_by(report):
@@ -273,13 +367,13 @@ def test_no_offer_turns_a_wrong_one_green(function, operation):
     assert validated(function, operation, without=offered.without, conventions=offered.conventions).wrong
 
 
-@pytest.mark.parametrize(("function", "expected"), RIGHT.values(), ids=RIGHT)
-def test_a_right_one_gets_what_it_needs_and_is_green_after_it(function, expected):
-    report = validated(function, FORWARD)
+@pytest.mark.parametrize(("function", "operation", "expected"), RIGHT.values(), ids=RIGHT)
+def test_a_right_one_gets_what_it_needs_and_is_green_after_it(function, operation, expected):
+    report = validated(function, operation)
     assert report.wrong
     offered = offered_by(report)
     said = {*offered.without, *(f"{name}={choice}" for name, choice in offered.conventions.items())}
     assert expected <= said
-    after_it = validated(function, FORWARD, without=offered.without, conventions=offered.conventions)
+    after_it = validated(function, operation, without=offered.without, conventions=offered.conventions)
     assert not after_it.wrong
     assert any(result.establishes for result in after_it.results)

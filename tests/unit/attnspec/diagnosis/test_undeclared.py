@@ -29,7 +29,7 @@ def uniform(query, key, value, mask=None):
         mask = np.where(mask, 0, -1e30)
     scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]) + (0 if mask is None else np.maximum(mask, -1e30))
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-1e30))
-    return weights / weights.sum(axis=-1, keepdims=True) @ value
+    return (weights / weights.sum(axis=-1, keepdims=True) @ value).astype(query.dtype)
 
 
 def nan_in_float32(query, key, value, mask=None):

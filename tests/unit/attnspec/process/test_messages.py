@@ -54,7 +54,8 @@ def test_the_schema_is_one_and_names_what_the_code_names():
 
 def test_a_short_start_answer_means_the_defaults():
     started = messages.read_started(STARTED, "node mine.mjs")
-    assert started.declaration == Declaration("mine", None, "node mine.mjs", ("softmax",), ("float64",), {})
+    expected = Declaration("mine", None, "node mine.mjs", ("softmax",), ("float64",), {}, states_dtypes=False)
+    assert started.declaration == expected
     assert started.encoding == "list"
     assert follows_schema(STARTED, "start_answer")
 

@@ -85,6 +85,32 @@ def test_the_sentence_stands_in_every_report(report, capsys):
     assert json.loads(json.dumps(document)) == document
 
 
+def normalised(x, where=None, axis=-1, return_lse=False):
+    """A softmax that takes what the operation does not know."""
+    shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+def test_an_argument_to_which_nothing_is_given_is_named_in_every_report(capsys):
+    from rich.console import Console
+
+    report = validated(normalised, "softmax")
+    assert not report.wrong
+    assert not report.ungraded_arguments
+    said = "Never given, and not graded: where, return_lse of softmax."
+    document = report_to_json(report)
+    print_report(report, Console(width=1000))
+    assert f"\n{said}" in capsys.readouterr().out
+    page = html_page([document], ["mine"], load_suite(select=["core/plain"]))
+    shown = markdown(document).replace("\\_", "_")
+    assert all(said in text for text in (repr(report), shown, notebook_html(document), junit_xml(document), page))
+
+
+def test_nothing_is_never_given_where_the_signature_is_the_contracts():
+    for function in (masked, of_anything):
+        assert "Never given" not in repr(validated(function, select="core/plain"))
+
+
 def test_an_argument_that_is_graded_is_counted_and_not_named():
     report = validated(masked, profile=["core", "masking"])
     (mask,) = report.arguments

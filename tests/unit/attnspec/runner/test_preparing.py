@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import attnspec
+import attnspec_reference
 from attnspec.base.errors import FixtureError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases import load_suite
@@ -95,6 +96,46 @@ def test_what_no_forward_pass_gives_is_unsupported_and_never_none(case):
     results = gradients_by(backward, case)
     assert [result.verdict.message for result in results if result.status == "unsupported"]
     assert "error" not in {result.status for result in results}
+
+
+@pytest.mark.parametrize("layout", ["bhse", "bshe", "features_first"])
+def test_a_scale_that_is_demanded_is_that_of_the_page_where_a_case_states_none(layout):
+    given = []
+
+    def attention(query, key, value, sm_scale):
+        given.append(sm_scale)
+        tokens, heads = {"bhse": (2, 1), "bshe": (1, 2), "features_first": (1, 0)}[layout], query.ndim == 4
+        q, k, v = (np.moveaxis(each, tokens, (2, 1)) if heads else each.T for each in (query, key, value))
+        scores = sm_scale * np.einsum("...qe,...ke->...qk", q, k)
+        weights = np.exp(scores - scores.max(-1, keepdims=True, initial=-1e30))
+        output = weights / weights.sum(-1, keepdims=True) @ v
+        return np.moveaxis(output, (2, 1), tokens) if heads else output.T
+
+    report = attnspec.validate(
+        attention,
+        operation="scaled_dot_product_attention",
+        layout=layout,
+        renames={"sm_scale": "scale"},
+        without=("grouped_query", "empty_keys"),
+        profile=("core", "causal"),
+        probes=False,
+    )
+    assert not [(result.case.id, result.verdict.message) for result in report.results if result.is_wrong]
+    passes = [result for result in report.results if result.status == "pass"]
+    assert len([result for result in passes if "scale" not in result.case.attributes]) > 20
+    assert None not in given
+
+
+def test_a_scale_that_is_demanded_has_the_width_of_a_head():
+    def layer(query, key, value, w_query, w_key, w_value, w_output, num_heads, scale, mask=None):
+        assert scale == pytest.approx((query.shape[-1] / num_heads) ** -0.5)
+        return attnspec_reference.multi_head_attention(
+            query, key, value, w_query, w_key, w_value, w_output, num_heads=num_heads, mask=mask, scale=scale
+        )[0]
+
+    report = attnspec.validate(layer, operation="multi_head_attention", without=("scale",), probes=False)
+    assert not [(result.case.id, result.verdict.message) for result in report.results if result.is_wrong]
+    assert sum(result.status == "pass" for result in report.results) > 20
 
 
 def test_a_demand_survives_the_protocol():

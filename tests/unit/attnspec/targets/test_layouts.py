@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import attnspec
+import attnspec_reference
 from attnspec.base.errors import UsageError
+from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import (
     Crashed,
     Declaration,
@@ -19,6 +21,7 @@ from attnspec.contract.implementation import (
     Request,
     TimedOut,
 )
+from attnspec.families.lookup import family_of
 from attnspec.targets.laid_out import laid_out
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3
@@ -471,3 +474,82 @@ def test_a_past_lies_as_the_keys_do(tmp_path):
     assert not [(result.case.id, result.verdict.message) for result in report.results if result.is_wrong]
     passed = [result for result in report.results if result.status == "pass"]
     assert any("past_key" in result.case.inputs for result in passed)
+
+
+class OneEntryAtATime:
+    """The reference, of one batch entry: tensors without that axis, and lengths as single numbers."""
+
+    dtypes = ("float64",)
+
+    def __init__(self, layout):
+        self.layout = layout
+        self.seen = set()
+
+    def scaled_dot_product_attention(
+        self,
+        query,
+        key,
+        value,
+        mask=None,
+        past_key=None,
+        past_value=None,
+        key_lengths=None,
+        query_lengths=None,
+        sinks=None,
+        alibi_slopes=None,
+        query_scale=None,
+        key_scale=None,
+        value_scale=None,
+        **attributes,
+    ):
+        of_heads, is_column = self.layout == "hse", self.layout == "features_first"
+        tokens = {"query": query, "key": key, "value": value, "past_key": past_key, "past_value": past_value}
+        singles = {"key_lengths": key_lengths, "query_lengths": query_lengths}
+        heads = {"sinks": sinks, "alibi_slopes": alibi_slopes}
+        scales = {"query_scale": query_scale, "key_scale": key_scale, "value_scale": value_scale}
+        given = {"mask": mask, **singles, **heads, **scales}
+        self.seen |= {name for name, array in {**tokens, **given}.items() if array is not None}
+        assert all(array is None or array.ndim == 2 + of_heads for array in tokens.values())
+        assert all(array is None or array.ndim == 0 for array in singles.values())
+        assert all(array is None or array.ndim == of_heads for array in heads.values())
+        assert all(array is None or array.ndim <= of_heads for array in scales.values())
+        lead = (np.newaxis,) if of_heads else (np.newaxis, np.newaxis)
+        turn = np.transpose if is_column else np.asarray
+        whole = {name: turn(array)[lead] for name, array in tokens.items() if array is not None}
+        whole |= {name: array[None] for name, array in singles.items() if array is not None}
+        whole |= {name: np.atleast_1d(array) for name, array in heads.items() if array is not None}
+        whole |= {name: array for name, array in scales.items() if array is not None}
+        found = attnspec_reference.scaled_dot_product_attention(
+            **whole, mask=turn(mask) if mask is not None else None, **attributes
+        )
+        entry = 0 if of_heads else (0, 0)
+        named = {name: array[entry] for name, array in found._asdict().items() if array is not None}
+        return {name: turn(array) for name, array in named.items()}
+
+
+ARGUMENTS_WITH_A_BATCH = {"past_key", "past_value", "key_lengths", "query_lengths", "sinks", "alibi_slopes", "mask"}
+
+
+@pytest.mark.parametrize("layout", ["hse", "se", "features_first"])
+def test_every_argument_is_cut_to_the_entry_that_is_called(layout):
+    one = OneEntryAtATime(layout)
+    report = attnspec.validate(one, profile=("cache", "varlen", "sinks", "alibi", "masking", "quantized"), probes=False)
+    assert not [(result.case.id, result.verdict.message) for result in report.results if result.is_wrong]
+    assert {*ARGUMENTS_WITH_A_BATCH, "query_scale", "key_scale", "value_scale"} <= one.seen
+
+
+@pytest.mark.parametrize("layout", ["hse", "se", "features_first"])
+def test_no_tensor_keeps_an_axis_that_its_layout_lacks(layout):
+    for operation in OPERATIONS.values():
+        family = family_of(operation.name)
+        arranging = family.layouts().get(layout)
+        arrangement = arranging.operations.get(operation.name) if arranging else None
+        if arrangement is None:
+            continue
+        lacking = {"batch entry"} if layout == "hse" or operation.name == "multi_head_attention" else DROPPED
+        for name, axes in operation.axes.items():
+            if lacking & set(axes) and not operation.outputs_by_name.get(name):
+                assert arrangement.tensors[name].called_once_each, (operation.name, name)
+
+
+DROPPED = {"batch entry", "head", "query head", "key head"}

@@ -180,9 +180,8 @@ def test_partial_functions_and_methods_are_callables():
 
 
 def test_an_optional_argument_without_a_default_gets_the_contracts():
-    def attention(query, key, value, mask, scale, is_causal, causal_alignment):
+    def attention(query, key, value, mask, is_causal, causal_alignment):
         assert mask is None
-        assert scale is None
         assert is_causal is False
         assert causal_alignment == "top_left"
         return value

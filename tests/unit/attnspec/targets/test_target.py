@@ -8,6 +8,7 @@ import pytest
 import attnspec
 from attnspec.base.errors import UsageError
 from attnspec.contract.implementation import Declined, Outputs, Request
+from attnspec.process.messages import read_started, started_message
 from attnspec.process.opening import open_target
 from attnspec.targets.in_process import InProcessImplementation
 from attnspec.targets.target import Target
@@ -74,3 +75,27 @@ def test_what_no_layer_can_do_closes_the_implementation(bad):
     with pytest.raises(UsageError):
         open_target(Target(implementation, **bad))
     assert not implementation.is_open
+
+
+class SaysItsDtypes(Adapter):
+    dtypes = ("float64",)
+
+
+def test_a_requested_dtype_is_declared_where_the_file_says_none():
+    opened = open_target(Target(Adapter), dtypes=("float32",))
+    assert opened.declaration.dtypes == ("float32",)
+    assert open_target(Target(SaysItsDtypes), dtypes=("float32",)).declaration.dtypes == ("float64",)
+    assert open_target(Target(Adapter)).declaration.dtypes == ("float64",)
+
+
+def test_a_bare_function_is_graded_in_the_dtype_that_is_requested():
+    report = attnspec.validate(Adapter, dtypes="float32", profile=("documents", "layout"), probes=False)
+    assert report.declaration.dtypes == ("float32",)
+    assert sum(result.establishes for result in report.results if result.dtype == "float32") > 20
+
+
+@pytest.mark.parametrize("adapter", [Adapter, SaysItsDtypes])
+def test_a_program_says_of_its_dtypes_what_its_file_says(adapter):
+    declaration = attnspec.load(adapter).declaration
+    heard = read_started(started_message(declaration, "base64"), "mine").declaration
+    assert (heard.dtypes, heard.states_dtypes) == (("float64",), adapter is SaysItsDtypes)

@@ -16,7 +16,7 @@ def test_the_clause_and_the_law_are_reported_of_draws_of_a_missing_scale(planned
     tally, (evidence,) = found(*planned_campaign("no_scale", 150))
     assert evidence.failed == len(tally.wrong)
     assert len(evidence.failing) <= LOOKED_AT
-    problem = explained(task("no_scale"), evidence)[0]
+    problem = explained(task("no_scale"), evidence).problems[0]
     reported = " ".join(problem.lines)
     assert "1/√E" in reported
     assert "Scores are multiplied by 1" in reported
@@ -30,14 +30,14 @@ def test_a_layer_that_declines_nearly_everything_is_drawn_what_it_takes(planned_
     tally, (evidence,) = found(*planned_campaign("particular", 150, operation="multi_head_attention"))
     assert tally.declined <= 0.05 * tally.draws
     assert len(tally.wrong) > 5
-    reported = [" ".join(problem.lines) for problem in explained(task("particular"), evidence)]
+    reported = [" ".join(problem.lines) for problem in explained(task("particular"), evidence).problems]
     assert any("The mask was ignored." in lines for lines in reported)
 
 
 def test_what_failing_draws_have_in_common_holds_of_the_small_one_too(planned_campaign):
     """A factor that is wrong from five features on: no sentence speaks of more than the small draw has."""
     _, (evidence,) = found(*planned_campaign("particular", 150))
-    for problem in explained(task("particular"), evidence):
+    for problem in explained(task("particular"), evidence).problems:
         small = drawn_of(recipe_from_text(problem.small.recipe))
         reported = " ".join(problem.lines)
         for wide in (8, 16, 32, 64, 128):

@@ -106,7 +106,7 @@ LAWS = {
         {"mass": 0.37},
         "sdpa.weights",
     ),
-    "a last tile that is lost": (of_steps(normalise=whole_tiles), "tile", {"tile": 6.0}, "sdpa.weights"),
+    "a last tile that is lost": (of_steps(normalise=whole_tiles), "tile", {"tile": 6.0}, "sdpa.softmax.keys"),
     "weights of eleven bits": (
         of_steps(
             normalise=lambda logits, sink: (normalise(logits, sink)[0].astype(np.float16) * 1.0, 0 * logits[..., :1])

@@ -91,7 +91,7 @@ def keys_end_at_queries(query, key, value, mask=None):
 
 def test_keys_that_end_at_the_number_of_queries_are_about_keys():
     entry = first_diagnosis(keys_end_at_queries)
-    assert suspected(entry) == ["sdpa.softmax.keys"]
+    assert (entry.mistake, entry.clause) == ("sdpa.keys_cut_at_queries", "sdpa.softmax.keys")
     assert "number of queries" in measured(entry)
 
 
@@ -276,3 +276,38 @@ def test_no_warning_of_the_search_for_laws_reaches_the_terminal(tmp_path):
     )
     assert ended.returncode == 1
     assert "Warning" not in ended.stdout + ended.stderr
+
+
+def parts_lost(query, key, value):
+    """The keys are dealt out to six parts, of which four are merged."""
+    dealt = np.arange(key.shape[2]) % 6 < 4
+    return (
+        attention(query, key, value, dealt[np.newaxis]).output if key.shape[2] else attention(query, key, value).output
+    )
+
+
+def test_keys_that_are_left_out_anywhere_are_about_the_softmax_over_keys():
+    entry = first_diagnosis(parts_lost, profile=(*PROFILES, "tails"))
+    assert suspected(entry) == ["sdpa.softmax.keys"]
+    assert "keys 4, 5, 10, 11, 16, 17, … are left out" in measured(entry)
+
+
+def prefix_of_queries(query, key, value, mask=None, is_causal=False):
+    """Causal behind a prefix that all see; the prefix is looked for among the queries."""
+    length = query.shape[2]
+    if key.shape[2] != length:
+        raise NotImplementedError("as many keys as queries")
+    prefix = 0 if is_causal else length
+    if mask is not None:
+        prefix = int(mask[0].sum()) if mask.ndim == 2 and mask.dtype == bool else 0
+        of_keys = np.tri(length, dtype=bool) | (np.arange(length) < prefix)
+        if is_causal or prefix < 1 or mask.shape != of_keys.shape or (mask != of_keys).any():
+            raise NotImplementedError("a prefix")
+    allowed = np.tri(length, dtype=bool) | (np.arange(length) < prefix)[:, np.newaxis]
+    return attention(query, key, value, allowed).output
+
+
+def test_the_one_shape_of_mask_that_is_taken_is_not_said_to_be_what_goes_wrong():
+    entry = first_diagnosis(prefix_of_queries, profile=(*PROFILES, "documents"))
+    assert suspected(entry) == ["sdpa.mask.boolean"]
+    assert "the same for every" not in measured(entry)

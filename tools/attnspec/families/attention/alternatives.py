@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from attnspec.families.record import Arrays, Marks
 
 
+_OPEN = "scores_open"
+"""The choice that leaves a row open which has NaN or infinity among its scores or logarithms."""
+
 _BACKWARD = "scaled_dot_product_attention_backward"
 _OF_PARTS = ("logsumexp_a", "logsumexp_b")
 """The logarithms of two parts that are merged."""
@@ -151,14 +154,7 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
     if conventions["logsumexp_base"] == "2" and "logsumexp" in outputs:
         declared.outputs["logsumexp"] = declared.outputs["logsumexp"] * math.log2(math.e)
         declared.graded_under("logsumexp_base=2")
-    if conventions["masked_nonfinite"] == "propagates":
-        declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
-    elif conventions["fully_masked_row"] in ("uniform", "filled", "weighted"):
-        # A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
-        reached = bound.reached().items()
-        declared.leave_open({name: found & bound.fully_masked.get(name, np.False_) for name, found in reached}, None)
-    if conventions["nonfinite_input"] == "compensated":
-        declared.leave_open(bound.compensated(), "nonfinite_input=compensated")
+    _leave_open_what_is_not_finite(declared, conventions, bound)
     if conventions["half_precision_overflow"] == "open":
         declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
     if bound.quantized is not None:
@@ -168,6 +164,20 @@ def expected_of_attention(outputs: Arrays, conventions: Mapping[str, str], bound
         if bound.quantized.weights is not None:
             declared.graded_under(f"quantized_weights={conventions['quantized_weights']}")
     return Expected(declared.outputs, declared.ungraded, tuple(declared.under), declared.within)
+
+
+def _leave_open_what_is_not_finite(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
+    """Leave out elements that NaN and infinity may enter, by an excluded key or value, or by a score."""
+    if conventions["masked_nonfinite"] == "propagates":
+        declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
+    elif conventions["fully_masked_row"] in ("uniform", "filled", "weighted"):
+        # A mean over all values takes in the excluded ones too, whether they propagate elsewhere or not.
+        reached = bound.reached().items()
+        declared.leave_open({name: found & bound.fully_masked.get(name, np.False_) for name, found in reached}, None)
+    if conventions["nonfinite_input"] == "compensated":
+        declared.leave_open(bound.compensated(), "nonfinite_input=compensated")
+    elif conventions["nonfinite_input"] == _OPEN:
+        declared.leave_open(bound.open_scores(), f"nonfinite_input={_OPEN}")
 
 
 def _replace_rows_without_keys(declared: _Declared, conventions: Mapping[str, str], bound: AttentionBound) -> None:
@@ -215,6 +225,8 @@ def expected_gradients(outputs: Arrays, conventions: Mapping[str, str], bound: B
         declared.leave_open(open_elements, f"{name}={choice}")
     if conventions["masked_nonfinite"] == "propagates":
         declared.leave_open(bound.reached(), "masked_nonfinite=propagates")
+    if conventions["nonfinite_input"] == _OPEN:
+        declared.leave_open(bound.open_scores(), f"nonfinite_input={_OPEN}")
     if conventions["half_precision_overflow"] == "open":
         declared.leave_open(bound.overflowed(run), "half_precision_overflow=open")
     return Expected(declared.outputs, declared.ungraded, tuple(declared.under))
@@ -230,11 +242,16 @@ def expected_of_merged(outputs: Arrays, conventions: Mapping[str, str], bound: M
             under.append("logsumexp_base=2")
         if conventions["empty_logsumexp"] == "plus_infinity" and bound.without_keys.any():
             under.append("empty_logsumexp=plus_infinity")
-    left_open = bound.drowned(run)
+    left_open = {"output": bound.drowned(run)}
     if conventions["masked_nonfinite"] == "propagates" and bound.poisoned.any():
-        left_open = left_open | bound.poisoned
+        left_open["output"] = left_open["output"] | bound.poisoned
         under.append("masked_nonfinite=propagates")
-    return Expected(declared, {"output": left_open} if left_open.any() else {}, tuple(under))
+    if conventions["nonfinite_input"] == _OPEN and bound.open_rows.any():
+        left_open["output"] = left_open["output"] | bound.open_rows[..., np.newaxis]
+        left_open["logsumexp"] = bound.open_rows
+        under.append(f"nonfinite_input={_OPEN}")
+    shown = {name: elements for name, elements in left_open.items() if name in declared and elements.any()}
+    return Expected(declared, shown, tuple(under))
 
 
 def declared_logarithms(logarithms: NDArray[Any], conventions: Mapping[str, str]) -> NDArray[Any]:

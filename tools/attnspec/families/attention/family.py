@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,14 @@ def _has_equal_scores(case: Case) -> bool:
     """Return whether the scores of a case are all 0: many mistakes cannot be seen."""
     query = None if case.generated else case.inputs.get("query")
     return query is not None and not np.any(query)
+
+
+def _unstated_scale(case: Case, _: str) -> float | None:
+    """Return 1/sqrt(E) of the features of a query; None where a query has no axes."""
+    shapes = case.shapes
+    query = next((shapes[name] for name in ("w_query", "query", "decoder_state") if name in shapes), ())
+    width = query[-1] // case.attributes.get("num_heads", 1) if query else 0
+    return 1 / math.sqrt(width) if width else 1.0 if query else None
 
 
 def _layouts() -> Mapping[str, Layout]:
@@ -100,6 +109,7 @@ FAMILY = Family(
     kernel_parameters=_kernel_parameters,
     directions=directions,
     unstated={"scale": "query.shape[-1] ** -0.5"},
+    unstated_value=_unstated_scale,
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),
 )

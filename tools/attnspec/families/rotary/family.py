@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _SCALINGS = ("linear", "dynamic", "llama3", "longrope", "proportional", "yarn")
 _FAR = (255, 4094, 32767, 65535)
+_AXES = 4
+"""Batch, heads, tokens and features, counted from the end: a tensor that is to be refused may lack the first ones."""
 
 
 def features(case: Case) -> list[tuple[str, bool]]:
@@ -90,8 +92,16 @@ def needs(case: Case) -> frozenset[str]:
     """Return the contract's capabilities that a case of rotary positions needs; one to be refused may have no axes."""
     if case.operation != "apply_rotary":
         return frozenset()
-    x, cos = (case.inputs[name].shape[-1:] or (0,) for name in ("x", "cos"))
-    return frozenset({"partial_rotation"} if x[0] > 2 * cos[0] else ())
+    # An axis that is missing is of no length at all, which is no empty one.
+    x, cos = ((-1,) * _AXES + case.inputs[name].shape for name in ("x", "cos"))
+    batch, heads, tokens, features = x[-_AXES:]
+    found = {
+        "partial_rotation": features > 2 * max(cos[-1], 0),
+        "empty_batch": batch == 0,
+        "empty_heads": heads == 0,
+        "empty_queries": tokens == 0,
+    }
+    return frozenset(word for word, is_needed in found.items() if is_needed)
 
 
 def _also_right(operation: str, _: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:

@@ -35,8 +35,6 @@ _INDENT = _COUNT_WIDTH + 2
 
 def print_report(report: Report, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
-    from rich.text import Text
-
     account = account_of(report)
     if not quiet:
         for line in account.guessed:
@@ -51,9 +49,7 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
             say(console, account.heading, style="bold red")
             if account.offer:
                 sentence, options = account.offer
-                say(console, sentence, style="cyan")
-                # In one piece, so that it can be copied from a narrow terminal.
-                console.print(Text(f"  {options}", style="cyan"), soft_wrap=True)
+                print_offer(sentence, options, console)
             declared = report.could_be_declared
             problems = problems_of(report.wrong, report.diagnosis)
             whole = whole_of(report.results, () if declared is None else declared.conventions)
@@ -69,6 +65,14 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         for error in report.systematic if verbose else ():
             say(console, f"{error.operation}: {error.sentence}", indent=2)
     say(console, account.verdict, style=f"bold {'green' if report.conforms else 'red'}")
+
+
+def print_offer(sentence: str, options: str, console: Console) -> None:
+    """Print what could be declared: the options in one piece, so that they can be copied from a narrow terminal."""
+    from rich.text import Text
+
+    say(console, sentence, style="cyan")
+    console.print(Text(f"  {options}", style="cyan"), soft_wrap=True)
 
 
 def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, *, verbose: bool = False) -> None:

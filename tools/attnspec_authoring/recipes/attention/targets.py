@@ -37,7 +37,7 @@ causal/one_key_bottom_right_probe: bottom_right_as_top_left negative_offset_as_z
 causal/one_key_top_left_probe: top_left_as_bottom_right
 causal/one_query_top_left_probe: causal_skipped_for_one_query
 causal/square_mask_of_the_rest: mask_transposed mask_skipped_with_causal
-causal/square_off: query_and_key_swapped weights_transposed
+causal/square_off: query_and_key_swapped weights_transposed causal_where_square
 causal/square_probe: causal_ignored causal_one_ahead causal_in_groups_of_four
 causal/top_float_mask: causal_skipped_with_mask
 causal/top_steps: zeroed_after_softmax epsilon_in_denominator
@@ -51,7 +51,8 @@ core/uniform: softmax_over_queries softmax_over_all softmax_over_batch softmax_o
 core/value_width_1_4: output_as_wide_as_queries
 core/values_of_one: weights_not_normalised normaliser_multiplied
 core/values_of_zero: keys_averaged
-core/width_1: scale_from_all_heads scale_from_number_of_heads scale_from_number_of_keys
+core/width_1: scale_from_all_heads scale_from_number_of_heads scale_from_number_of_keys scale_of_padded_width
+    keys_cut_at_queries
 core/width_2: scale_missing scale_multiplied scale_one_over_width
 core/width_33: scale_from_value_width
 documents/000/scores_far_apart: maximum_axis_lost
@@ -60,6 +61,7 @@ documents/001/softmax_of_queries: maximum_axis_lost total_axis_lost
 documents/002/attention_unmasked: maximum_broadcast_from_the_right total_axis_lost
 documents/003/self_attention: total_axis_lost
 grouped_query/which_head: heads_tiled first_head_for_all heads_by_number_of_groups heads_reversed values_tiled
+    last_heads_dropped heads_joined_as_they_lie
 layout/causal_mask_far_offset: inverted upper_triangle offset_ignored always_square true_means_masked
 layout/causal_mask_more_keys_offset: offset_remembered
 layout/causal_mask_offset_126_boolean: positions_in_a_byte
@@ -91,7 +93,8 @@ layout/multi_head_only_b_key: normaliser_multiplied weights_averaged
 layout/multi_head_only_b_output: output_bias_dropped
 layout/multi_head_only_b_query: query_bias_dropped
 layout/multi_head_only_b_value: biases_dropped value_bias_dropped
-layout/multi_head_scale_zero: split_interleaved stated_scale_ignored combine_interleaved
+layout/multi_head_scale_zero: split_interleaved stated_scale_ignored combine_interleaved columns_joined_by_heads
+    first_head_for_all
 layout/single_head_one_token: value_not_projected
 layout/single_head_plain_other_values: scale_missing scale_multiplied scale_from_model_width scale_from_number_of_tokens
 layout/single_head_scale: query_and_key_weights_swapped scores_transposed scale_remembered
@@ -184,7 +187,7 @@ merge/light_and_large_a: light_part_dropped
 merge/minus_ten_thousand_roughly: low_as_empty
 merge/nan_in_first: nonfinite_zeroed
 merge/nan_of_a_light_part: nonfinite_of_light_part_lost
-merge/one_above: in_powers_of_two weights_in_powers_of_two weights_exchanged
+merge/one_above: in_powers_of_two weights_in_powers_of_two weights_exchanged base_two_as_natural second_weighs_one
 merge/one_array_as_both_outputs: second_cleared
 merge/one_query: logarithm_written_over_first
 merge/ones: not_normalised normaliser_multiplied epsilon_in_divisor
@@ -228,6 +231,7 @@ paged/ends_of_uneven_pages: pages_by_shifted_bits slots_by_masked_bits pages_tak
 paged/grouped_decode: pages_reversed table_of_first_sequence page_one_slot_short values_taken_as_neighbours
     packed_output_heads_first keys_as_many_as_queries
 paged/heads_as_slots: page_read_heads_first page_read_tokens_first packed_end_inclusive packed_last_key_dropped
+    packed_first_token_before
 paged/mask_of_keys: keys_spread_over_pages page_number_not_multiplied packed_key_starts_for_queries
 paged/nine_sequences: last_page_length_without_pages
 paged/no_keys: empty_sequence_given_another empty_sequence_read last_page_without_a_page packed_empty_given_another
@@ -317,7 +321,7 @@ stress/multi_head_large_scores: maximum_axis_lost
 stress/multi_head_scores_far_below: keys_and_values_swapped softmax_over_queries no_maximum softmax_over_heads
 stress/near_ties: exponential_approximated
 stress/raw_products_beyond_float16: scores_in_float16
-stress/rising_17: tiles_not_rescaled
+stress/rising_17: tiles_not_rescaled output_not_rescaled parts_weighed_by_maximum
 stress/scores_at_the_edge_of_float16: maximum_started_at_zero
 stress/scores_beyond_float16: no_maximum fixed_shift_of_ten
 stress/single_head_large_scores: softmax_over_queries softmax_over_all softmax_missing no_maximum
@@ -325,7 +329,7 @@ stress/small_weight_large_value: weights_in_bfloat16
 stress/sum_beyond_float16: computed_in_float32
 stress/uniform_ones_513: summed_in_half_precision
 tails/values_of_66_features: value_tiles_not_rescaled
-tails/keys_31_winner_last: last_keys_dropped_of_8 last_keys_dropped_of_16
+tails/keys_31_winner_last: last_keys_dropped_of_8 last_keys_dropped_of_16 last_key_dropped
 tails/keys_33_all_negative: last_keys_dropped_of_32
 tails/queries_129: last_queries_dropped
 varlen/all_short_keys: cut_keys_padded_with_zeros

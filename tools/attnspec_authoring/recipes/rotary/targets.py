@@ -54,6 +54,7 @@ rotary/frequencies_yarn_width_4: yarn_rounded_down yarn_common_logarithm
 rotary/frequencies_yarn_width_6: yarn_range_for_base_10000
 rotary/frequencies_yarn_width_64: yarn_turns_exchanged
 rotary/frequencies_yarn_width_8: yarn_not_truncated yarn_blended_the_other_way yarn_all_divided yarn_factor_missing
+    yarn_factor_in_base
 rotary/rejects_dynamic_width_2: ranges_not_checked
 rotary/rejects_misspelt_pairing: unknown_pairing_as_half
 rotary/rejects_misspelt_scaling: unknown_scaling_as_none

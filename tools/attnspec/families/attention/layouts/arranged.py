@@ -30,7 +30,8 @@ Operation                      It takes                       It gives
                                or (H, Sk, Sq)
 ============================== ============================== ===========================================
 
-It is called once for each batch entry, and once for each head where it has no head axis.
+It is called once for each batch entry, and once for each head where it has no head axis. Whatever has such an axis is
+cut with them: a past is that of the entry, a length, a sink or a slope is a single number, without axes.
 
 In the layouts of serving, attention has other arguments: see `serving`.
 """
@@ -67,6 +68,9 @@ _BIASES = ("b_query", "b_key", "b_value", "b_output")
 _MERGING = ("output_a", "output_b", "output")
 _LOGARITHMS = ("logsumexp_a", "logsumexp_b", "logsumexp")
 _WITHOUT_BATCH = read_axes({"bsd->sd": _ATTENDING, "bhqk->hqk": _OVER_KEYS})
+_LENGTHS = ("key_lengths", "query_lengths")
+_OF_HEADS = ("sinks", "alibi_slopes")
+_WITHOUT_HEADS = {"bh->": _SCALES, "h->": _OF_HEADS, "b->": _LENGTHS}
 
 _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "bshe": {
@@ -77,7 +81,14 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "hse": {
         "merge_states": Arrangement(read_axes({"bhse->hse": _MERGING, "bhs->hs": _LOGARITHMS})),
         "scaled_dot_product_attention": Arrangement(
-            read_axes({"bhse->hse": _ATTENDING, "bhqk->hqk": _OVER_KEYS, "bh->h": _SCALES})
+            read_axes(
+                {
+                    "bhse->hse": (*_ATTENDING, *_PAST),
+                    "bhqk->hqk": _OVER_KEYS,
+                    "bh->h": _SCALES,
+                    "b->": _LENGTHS,
+                }
+            )
         ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
     },
@@ -89,7 +100,7 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "se": {
         "merge_states": Arrangement(read_axes({"bhse->se": _MERGING, "bhs->s": _LOGARITHMS})),
         "scaled_dot_product_attention": Arrangement(
-            read_axes({"bhse->se": _ATTENDING, "bhqk->qk": _OVER_KEYS, "bh->": _SCALES})
+            read_axes({"bhse->se": (*_ATTENDING, *_PAST), "bhqk->qk": _OVER_KEYS, **_WITHOUT_HEADS})
         ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
     },
@@ -97,7 +108,7 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
 
 _OF_COLUMNS: Mapping[str, Arrangement] = {
     "scaled_dot_product_attention": Arrangement(
-        read_axes({"bhse->es": _ATTENDING, "bhqk->kq": _OVER_KEYS, "bh->": _SCALES})
+        read_axes({"bhse->es": (*_ATTENDING, *_PAST), "bhqk->kq": _OVER_KEYS, **_WITHOUT_HEADS})
     ),
     "single_head_attention": Arrangement(
         read_axes({"sd->ds": ("x", *_ATTENDING), "qk->kq": ("weights", "scores"), "io->oi": _MATRICES})

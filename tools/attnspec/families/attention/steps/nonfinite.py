@@ -65,6 +65,22 @@ def reached_by_infinity(query: NDArray[Any], key: NDArray[Any], attendable: NDAr
     return {"output": rows[..., None], "weights": of_keys, "scores": scores, "logits": of_keys, "logsumexp": rows}
 
 
+def rows_of_open_scores(
+    query: NDArray[Any], key: NDArray[Any], attendable: NDArray[np.bool_], beside: Arrays
+) -> NDArray[np.bool_]:
+    """Return the queries (B, Hq, Sq) with NaN or infinity among the scores of attended keys: there, no number follows.
+
+    It stands in the query (.., E), in a key (.., Sk, E), or `beside` them in a float mask, where minus infinity
+    excludes, or in a sink.
+    """
+    of_query, of_key = (~np.all(np.isfinite(tensor), axis=-1, keepdims=True) for tensor in (query, key))
+    scores, mask, sinks = of_query | np.swapaxes(of_key, -1, -2), beside.get("mask"), beside.get("sinks")
+    if mask is not None and mask.dtype != np.bool_:
+        scores = scores | np.isnan(mask) | np.isposinf(mask)
+    rows: NDArray[np.bool_] = np.any(scores & attendable, axis=-1)
+    return rows if sinks is None else rows | (np.isnan(sinks) | np.isposinf(sinks))[:, np.newaxis]
+
+
 class NotFinite(NamedTuple):
     """Queries (B, Hq, Sq) that meet NaN or infinities, by where these stand.
 

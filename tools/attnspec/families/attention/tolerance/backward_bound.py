@@ -32,6 +32,7 @@ class BackwardBound(Tolerance):
         mask = inputs.get("mask")
         self._mask_shape = None if mask is None or mask.dtype == np.bool_ else mask.shape
         self._has_sinks = "sinks" in inputs
+        self._spoilt_sinks = np.isnan(inputs["sinks"]) | np.isposinf(inputs["sinks"]) if self._has_sinks else None
         self._gradients = gradients
         forward = gradients.scores.forward
         names = ("grad_query", "grad_key", "grad_value", "delta", "grad_scores", *["grad_sinks"][: self._has_sinks])
@@ -81,6 +82,15 @@ class BackwardBound(Tolerance):
         groups = self._not_finite.excluded.reshape(batch, self._gradients.key_heads, -1).any(axis=-1)
         shared = heads // self._gradients.key_heads
         return self.affected_elements(np.repeat(np.repeat(groups, shared, axis=1)[..., None], queries, axis=-1))
+
+    def open_scores(self) -> dict[str, NDArray[np.bool_]]:
+        """Return, by output name, the elements into which a query goes that has NaN or infinity among its scores."""
+        rows = np.zeros(self._gradients.scores.live.shape[:-1], np.bool_)
+        if self._not_finite is not None:
+            rows |= self._not_finite.scores_nan & self._gradients.scores.live.any(axis=-1)
+        if self._spoilt_sinks is not None:
+            rows |= self._spoilt_sinks[:, np.newaxis]
+        return self.affected_elements(rows) if rows.any() else {}
 
     def values_of_rows_without_keys(self) -> dict[str, NDArray[np.bool_]]:
         """Return gradients of values that are not finite where a query without any key averages.

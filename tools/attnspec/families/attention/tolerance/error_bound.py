@@ -293,6 +293,7 @@ class AttentionBound(Tolerance):
         no_keys: bool = False,
         reached: Callable[[], Marks] | None = None,
         compensated: Callable[[], Marks] | None = None,
+        open_scores: Callable[[], Marks] | None = None,
         means: Callable[[], Mapping[str, Interval]] | None = None,
         shift: NDArray[Any] | None = None,
         unspecified: Marks | None = None,
@@ -307,6 +308,7 @@ class AttentionBound(Tolerance):
         self.has_no_keys = no_keys
         self.reached: Callable[[], Marks] = reached or dict
         self.compensated: Callable[[], Marks] = compensated or dict
+        self.open_scores: Callable[[], Marks] = open_scores or dict
         self.means: Callable[[], Mapping[str, Interval]] = means or dict
         self.shift = shift
         self._overflowed = overflowed

@@ -41,7 +41,8 @@ class MergeBound(Tolerance):
     """Values and tolerances of two merged parts, with elements that parts without keys and infinities decide.
 
     `without_keys` (B, H, S) neither part has keys; `poisoned` (B, H, S, Ev) a part without keys is not finite;
-    `drowned` a part that is not finite has a weight that a run cannot hold.
+    `drowned` a part that is not finite has a weight that a run cannot hold; of `open_rows` (B, H, S) a logarithm is NaN
+    or plus infinity.
     """
 
     def __init__(
@@ -53,11 +54,13 @@ class MergeBound(Tolerance):
         without_keys: NDArray[np.bool_],
         poisoned: NDArray[np.bool_],
         drowned: Callable[[int], NDArray[np.bool_]],
+        open_rows: NDArray[np.bool_],
     ) -> None:
         super().__init__(estimates, vacuous, {"logsumexp": without_keys}, interval=interval)
         self.without_keys = without_keys
         self.poisoned = poisoned
         self.drowned = drowned
+        self.open_rows = open_rows
 
 
 def merge_tolerance(inputs: Arrays, precision: Precision, *, base_2: bool) -> MergeBound:
@@ -73,6 +76,7 @@ def merge_tolerance(inputs: Arrays, precision: Precision, *, base_2: bool) -> Me
         without_keys=~(parts.live[..., 0] | parts.live[..., 1]),
         poisoned=np.any(~np.isfinite(parts.raw) & ~parts.live[..., np.newaxis], axis=-2),
         drowned=parts.drowned,
+        open_rows=parts.open_rows,
     )
 
 
@@ -85,6 +89,7 @@ class _Parts:
         self.base_2 = base_2
         self.live = logarithms > -np.inf
         self.live |= np.isnan(logarithms)
+        self.open_rows = np.any(np.isnan(logarithms) | np.isposinf(logarithms), axis=-1)
         self.both = self.live.all(axis=-1, keepdims=True)
         self._precision = precision
         self._logarithms = np.where(self.live, exactly(logarithms).value, -np.inf)

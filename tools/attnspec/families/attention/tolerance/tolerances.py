@@ -18,7 +18,7 @@ from attnspec.bounds.estimates import (
     vacuous_shares,
 )
 from attnspec.bounds.tolerance import Estimate, Interval, Tolerance, deferred
-from attnspec.families.attention.steps.nonfinite import reached_by_excluded, reached_by_infinity
+from attnspec.families.attention.steps.nonfinite import reached_by_excluded, reached_by_infinity, rows_of_open_scores
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logit_error import Alternatives, repeated
@@ -163,6 +163,9 @@ def _attention_tolerance(
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         compensated=compensated,
+        open_scores=lambda: _step_marks(
+            result, rows_of_open_scores(raw["query"], repeated(raw["key"], shared), result.keys.attendable, inputs)
+        ),
         means=lambda: _means(repeated(raw["value"], shared)),
         shift=result.shift,
         unspecified=_unspecified_elements(result),
@@ -345,6 +348,10 @@ def _multi_head_tolerance(
         by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
         return {**_token_marks(result, by_keys | by_values, width), "weights": _row_marks(result, by_keys)["weights"]}
 
+    def open_scores() -> Marks:
+        query, key = (inputs[name][:, np.newaxis] for name in ("query", "key"))
+        return _token_marks(result, rows_of_open_scores(query, key, result.keys.attendable, inputs), width)
+
     fully_masked, without_mean = (
         _token_marks(result, queries, width) for queries in (result.fully_masked, result.without_mean)
     )
@@ -358,6 +365,7 @@ def _multi_head_tolerance(
         without_mean=without_mean,
         no_keys=key.value.shape[-2] == 0,
         reached=reached,
+        open_scores=open_scores,
         unspecified=_open_weights(result),
         interval={"weights": lambda: result.interval_of_weights},
         overflowed=lambda run: _token_marks(result, result.overflows(run), width),
