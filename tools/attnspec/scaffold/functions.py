@@ -77,8 +77,8 @@ def _parameters(function: Callable[..., Any], target: str) -> Mapping[str, inspe
         if documented is None:
             raise TargetError(
                 f"{target} does not show its arguments, as compiled functions may not. Call it in a function of Python "
-                "that names them (spec/guides/kernel-interfaces.md has one), or run `attnspec init` without it, and write "
-                "the call into the skeleton."
+                "that names them (spec/guides/kernel-interfaces.md has one), or run `attnspec init` without it, and "
+                "write the call into the skeleton."
             ) from None
         return documented
 
