@@ -124,3 +124,10 @@ def test_the_one_alignment_of_a_function_is_declared_where_it_is_right(tmp_path,
     assert main(["init", f"./{name}.py:flash", "--output", "adapter.py"]) == 0
     assert said in capsys.readouterr().out
     assert ('"causal_alignment": "bottom_right"' in (tmp_path / "adapter.py").read_text()) == (not off)
+
+
+def test_of_several_functions_the_one_that_names_an_operation_is_taken(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "with_main.py").write_text(BOTTOM_RIGHT.format(off="") + "\ndef main():\n    print('hello')\n")
+    assert main(["init", "./with_main.py", "--output", "adapter.py"]) == 0
+    assert "from with_main import flash" in (tmp_path / "adapter.py").read_text()

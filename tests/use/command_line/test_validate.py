@@ -101,7 +101,7 @@ def test_functions_beside_a_graded_one_are_said_in_one_line(attnspec, write):
     write("several.py", RIGHT + "\ndef attention(Q, K, V):\n    return V\n")
     status, out, _ = attnspec("validate", "./several.py", "--select", ROWS)
     assert status == 0
-    assert "Not graded: attention (several.py defines it; --as OPERATION grades one function)." in out
+    assert "Not graded: attention (several.py defines it; ./several.py:attention grades one function)." in out
     write("many.py", RIGHT + "".join(f"\ndef attention_{number}():\n    pass\n" for number in range(7)))
     _, out, _ = attnspec("validate", "./many.py", "--select", ROWS)
     assert "attention_3, attention_4 and 2 more (many.py defines them;" in " ".join(out.split())

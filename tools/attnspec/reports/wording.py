@@ -71,7 +71,7 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     them, file = "it" if len(names) == 1 else "them", PurePath(adapter).name
     return (
         f"Not graded: {', '.join(names[:_FUNCTIONS_NAMED])}{more} ({file} defines {them}; "
-        "--as OPERATION grades one function)."
+        f"{adapter}:{names[0]} grades one function)."
     )
 
 

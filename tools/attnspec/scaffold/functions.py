@@ -12,6 +12,7 @@ from typing import Any
 from attnspec.base.errors import TargetError
 from attnspec.targets.in_process import own_callables
 from attnspec.targets.loading import FILE, locate
+from attnspec.targets.single_function import single_function
 
 _EMPTY = inspect.Parameter.empty
 
@@ -56,7 +57,10 @@ def find_function(target: str) -> Found:
 
 
 def _only_function(module: ModuleType, target: str) -> str:
-    """Return the one public function that a module defines."""
+    """Return the one public function that a module defines, or the only one that names say is an operation."""
+    single = single_function(module, target, None, {})
+    if single is not None:
+        return str(getattr(single.function, "__name__", ""))
     own = [name for name in own_callables(module) if not isinstance(getattr(module, name), type)]
     if len(own) != 1:
         defines = f"defines {', '.join(own[:8])}" if own else "defines no function"
@@ -72,8 +76,9 @@ def _parameters(function: Callable[..., Any], target: str) -> Mapping[str, inspe
         documented = _documented_signature(function)
         if documented is None:
             raise TargetError(
-                f"{target} does not show its arguments, as compiled functions may not. Run `attnspec init` without it, "
-                "and write the call into the skeleton."
+                f"{target} does not show its arguments, as compiled functions may not. Call it in a function of Python "
+                "that names them (spec/guides/kernel-interfaces.md has one), or run `attnspec init` without it, and "
+                "write the call into the skeleton."
             ) from None
         return documented
 

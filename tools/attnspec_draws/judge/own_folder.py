@@ -136,7 +136,7 @@ def _harness() -> Mapping[str, bytes]:
     return {
         str(path.relative_to(package)): _OWN_NAME.sub(HARNESS.encode(), path.read_bytes())
         for path in package.rglob("*")
-        if path.suffix in (".py", ".json")
+        if path.suffix in (".py", ".json", ".toml")
     }
 
 

@@ -68,6 +68,8 @@ def test_own_names_of_arguments_come_first_as_in_validate(tmp_path):
     (tmp_path / "own.py").write_text(OWN_NAMES)
     options = {"operation": OPERATION, "renames": {"Q": "query"}}
     assert attnspec.judge(f"{tmp_path / 'own.py'}:attend", SHAPES, draws=2, **options).is_right
+    # Where nobody says it, operation and names are guessed, as in validate: the harness holds what that takes.
+    assert attnspec.judge(f"{tmp_path / 'own.py'}:attend", SHAPES, draws=2).is_right
 
 
 def test_what_is_wrong_beside_the_shapes_is_said_as_that(tmp_path):

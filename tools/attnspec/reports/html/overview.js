@@ -32,7 +32,12 @@ function verdictCard(implementation, position) {
     list.append(make("div", {}, make("dt", {}, term), make("dd", {}, typeof value === "number" ? value.toLocaleString("en") : value)));
   }
   card.append(list);
-  if (implementation.closing.length) card.append(make("div", { class: "closing muted small" }, ...implementation.closing.map((said) => make("p", {}, ...prose(said)))));
+  if (implementation.closing.length) {
+    const sentences = implementation.closing.map((said) => make("p", {}, ...prose(said)));
+    // Where something is wrong, that comes first.
+    const open = implementation.heading === null;
+    card.append(make("details", { class: "closing muted small", open }, make("summary", {}, "How close it came"), ...sentences));
+  }
   const conventions = Object.entries(implementation.conventions);
   if (conventions.length) {
     card.append(
