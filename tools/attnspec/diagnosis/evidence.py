@@ -17,12 +17,11 @@ import numpy as np
 
 from attnspec.bounds import precision_of
 from attnspec.cases import run_attributes
-from attnspec.contract import CONVENTIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import ANY, HALF_PRECISION, to_run_dtype
 from attnspec.contract.implementation import Outputs, Request
 from attnspec.contract.layout import layout_name
-from attnspec.diagnosis.choosing import is_finite
+from attnspec.diagnosis.choosing import gives_other_numbers, is_finite
 from attnspec.grading import InInterval, Values, in_interval, left_open
 from attnspec.runner import in_memory_orders
 from attnspec.targets.calling import read_returned
@@ -210,26 +209,12 @@ class Evidence:
         if any(entry.fails_too for entry in essential):
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
             matches = decided and wrong == equal and not broken
-            if decided and not matches and self._is_another_way:
+            if decided and not matches and gives_other_numbers(self.result):
                 return replace(_NOT_COMPUTED, acts=True)
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
         # One that would pass explains no failure; the effect of NaN among the inputs is not known.
         acts = any(self._fails_in(name, computed[name]) for name in names)
         return Agreement(False, False, np.inf, decided=bool(wrong or broken or is_finite(self.result)), acts=acts)
-
-    @property
-    def _is_another_way(self) -> bool:
-        """Whether a declared convention has the same mistake give other numbers than the catalogue's.
-
-        A mistake that moves rows, or mixes them, has the normative row where another was declared; and one over another
-        axis meets finite numbers where something was excluded, if these are declared for a row.
-        """
-        run = self.result.run
-        if getattr(run.expected, "under", None) is not None:
-            return True
-        filled = any(CONVENTIONS[name].comes_as.get(choice) == "finite" for name, choice in run.conventions.items())
-        stated = {*run.case.inputs, *run.case.attributes} - {*run.operation.required_arguments}
-        return filled and bool(stated)
 
     def agrees_where_something_is_left(self, mistake: Mistake) -> bool:
         """Return whether wrong elements are nearly those of a mistake, but where it leaves nothing.
