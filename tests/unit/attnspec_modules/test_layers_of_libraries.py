@@ -39,6 +39,8 @@ MISTAKES = [
         "x = x.contiguous().view",
         "multi_head.combine",
     ),
+    ("annotated", "MultiHeadedAttention", "softmax(dim=-1)", "softmax(dim=1)", "multi_head.softmax.keys"),
+    ("annotated", "MultiHeadedAttention", "softmax(dim=-1)", "softmax(dim=-2)", "multi_head.softmax.keys"),
     ("fused_causal", "CausalSelfAttention", "torch.tril(", "torch.triu(", "multi_head.causal"),
     ("book", "MultiHeadAttention", "diagonal=1", "diagonal=2", "multi_head.causal"),
     ("image", "Attention", "self.head_dim**-0.5", "dim**-0.5", "multi_head.scale.default"),

@@ -7,6 +7,7 @@ different profiles distinguishes nearly all mistakes; the cases that a mistake b
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 
+from attnspec.contract import CONVENTIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.runner import Result
 from attnspec_mistakes import Mistake
@@ -67,3 +68,17 @@ def clause_shares(results: Sequence[Result]) -> Mapping[str, float]:
 
 def _weight(result: Result) -> tuple[bool, int]:
     return result.run.family.shows_little(result.case), result.case.size
+
+
+def gives_other_numbers(result: Result) -> bool:
+    """Return whether a mistake may give other numbers than the catalogue's, because a convention is declared.
+
+    One that moves rows, or mixes them, has the normative row where another was declared; and one over another axis
+    meets finite numbers where something was excluded, if these are declared for a row.
+    """
+    run = result.run
+    if getattr(run.expected, "under", None) is not None:
+        return True
+    is_filled = any(CONVENTIONS[name].comes_as.get(choice) == "finite" for name, choice in run.conventions.items())
+    stated = {*run.case.inputs, *run.case.attributes} - {*run.operation.required_arguments}
+    return is_filled and bool(stated)

@@ -16,7 +16,7 @@ import numpy as np
 from attnspec.bounds import precision_of
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import HALF_PRECISION
-from attnspec.diagnosis.choosing import is_finite
+from attnspec.diagnosis.choosing import gives_other_numbers, is_finite
 from attnspec.diagnosis.mistake_outputs import mistake_outputs
 from attnspec.grading import InInterval, Values, in_interval, left_open
 
@@ -210,8 +210,7 @@ class Evidence:
         if any(entry.fails_too for entry in essential):
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
             matches = decided and wrong == equal and not broken
-            if decided and not matches and getattr(self.result.run.expected, "under", None) is not None:
-                # A mistake that moves rows, or mixes them, has the normative row where another one was declared.
+            if decided and not matches and gives_other_numbers(self.result):
                 return replace(_NOT_COMPUTED, acts=True)
             return Agreement(matches, matches and in_all, error, decided, by_numbers=wrong > 0)
         # One that would pass explains no failure; the effect of NaN among the inputs is not known.

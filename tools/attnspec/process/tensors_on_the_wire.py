@@ -23,10 +23,10 @@ Encoding = Literal["list", "base64"]
 ENCODINGS: tuple[Encoding, ...] = ("list", "base64")
 """The encodings, the default first."""
 
-DTYPES = ("float64", "float32", "float16", "bfloat16", "bool", "int64", *QUANTIZED_DTYPES)
+DTYPES = ("float64", "float32", "float16", "bfloat16", "bool", "int64", "int32", *QUANTIZED_DTYPES)
 """Each dtype of the protocol."""
 
-_WHOLE = ("int64", "int8")
+_WHOLE = ("int64", "int32", "int8")
 
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """The words for the floats that JSON has no number for."""

@@ -76,8 +76,9 @@ def _parameters(function: Callable[..., Any], target: str) -> Mapping[str, inspe
         documented = _documented_signature(function)
         if documented is None:
             raise TargetError(
-                f"{target} does not show its arguments, as compiled functions may not. Run `attnspec init` without it, "
-                "and write the call into the skeleton."
+                f"{target} does not show its arguments, as compiled functions may not. Call it in a function of Python "
+                "that names them (spec/guides/kernel-interfaces.md has one), or run `attnspec init` without it, and "
+                "write the call into the skeleton."
             ) from None
         return documented
 

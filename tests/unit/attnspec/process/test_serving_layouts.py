@@ -362,8 +362,8 @@ def test_pools_have_the_dtype_of_the_run():
 
 
 def test_a_process_of_its_own_is_called_in_the_layout():
-    process = isolated(Target("reference", layout="paged_csr:page_size=4"))
-    with contextlib.closing(laid_out(process, "paged_csr:page_size=4")) as implementation:
+    process = isolated(Target("reference", layout="paged_csr:page_size=4,int32"))
+    with contextlib.closing(laid_out(process, "paged_csr:page_size=4,int32")) as implementation:
         answer = implementation.run(Request(OPERATION, "float32", as_float32(drawn(key_lengths=LENGTHS)), {}))
     here, _ = called(of_reference("paged_csr"), "paged_csr:page_size=4", as_float32(drawn(key_lengths=LENGTHS)))
     assert answer.values["output"].tobytes() == here.values["output"].tobytes()
@@ -393,7 +393,7 @@ def test_tensors_of_another_library_are_handed_over():
         ("paged:page=16", "has no setting 'page=16'; its settings are page_size=NUMBER, strict_table"),
         ("paged:page_size", "has no setting 'page_size'"),
         ("paged_csr:strict_table", "has no setting 'strict_table'"),
-        ("packed:page_size=16", "has no setting 'page_size=16'; it has none"),
+        ("packed:page_size=16", "has no setting 'page_size=16'; its settings are int32"),
         ("paged:page_size=0", "a whole number of at least 1"),
     ],
 )

@@ -17,6 +17,7 @@ EXAMPLES = {
     "bfloat16": np.array([[0.1, 3e38, 1e-40], [np.inf, -np.inf, np.nan]], ml_dtypes.bfloat16),
     "bool": np.array([[True, False, True], [False, False, True]]),
     "int64": np.array([[0, -1, 2**63 - 1], [-(2**63), 7, 8]]),
+    "int32": np.array([[0, -1, 2**31 - 1], [-(2**31), 7, 8]], np.int32),
     "float8_e4m3fn": np.array([[0.1, -0.0, 448.0], [2.0**-9, np.nan, -240.0]]).astype(ml_dtypes.float8_e4m3fn),
     "float8_e5m2": np.array([[0.1, 57344.0, 2.0**-16], [np.inf, -np.inf, np.nan]]).astype(ml_dtypes.float8_e5m2),
     "int8": np.array([[0, -1, 127], [-128, 7, 8]], np.int8),
@@ -123,6 +124,7 @@ BROKEN_LISTS = {
     "float as an integer": ({"dtype": "int64", "shape": [1], "data": [1.0]}, "whole numbers, not 1.0"),
     "beyond int64": ({"dtype": "int64", "shape": [1], "data": [2**63]}, "does not fit int64"),
     "beyond int8": ({"dtype": "int8", "shape": [1], "data": [128]}, "does not fit int8"),
+    "beyond int32": ({"dtype": "int32", "shape": [1], "data": [2**31]}, "does not fit int32"),
     "float as an int8": ({"dtype": "int8", "shape": [1], "data": [0.5]}, "whole numbers, not 0.5"),
     "beyond float8": ({"dtype": "float8_e4m3fn", "shape": [1], "data": [480]}, "480.0 does not fit float8_e4m3fn"),
     "an infinity that there is not": (

@@ -47,6 +47,6 @@ def test_no_other_page_says_how_many_cases_there_are() -> None:
     spec = STUDIES.parent
     pages = [spec.parent / "README.md", *spec.glob("*.md")]
     pages += [path for folder in ("decisions", "guides", "operations") for path in (spec / folder).rglob("*.md")]
-    assert [
-        path.name for path in pages if re.search(r"\b\d[\d,]{2,} (?:golden )?cases\b", path.read_text("utf-8"))
-    ] == []
+    # What a report printed, in a fence, is of its run.
+    said = {path.name: re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.M | re.S) for path in pages}
+    assert [name for name, text in said.items() if re.search(r"\b\d[\d,]{2,} (?:golden )?cases\b", text)] == []

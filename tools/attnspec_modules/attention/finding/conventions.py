@@ -62,10 +62,8 @@ def _answer(runner: LayerRunner, call: Call, dtype: str | None = None) -> NDArra
 
 def _of_masked_rows(runner: LayerRunner) -> dict[str, str]:
     """Return what becomes of a row without keys, under a mask of truth values and one of numbers."""
-    allowed = np.ones((1, 1, _KEYS, _KEYS), np.bool_)
-    allowed[..., _ROW, :] = False
-    if not any("q" in form.axes for form in runner.reading.masks):
-        allowed[:] = False
+    # All rows at once: another axis of the softmax, a mistake, would have other keys fill a single one.
+    allowed = np.zeros((1, 1, _KEYS, _KEYS), np.bool_)
 
     def chosen(mask: NDArray[Any], dtype: str) -> str | None:
         call = _call((1, _KEYS, _KEYS), mask)
