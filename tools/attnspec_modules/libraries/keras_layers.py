@@ -80,7 +80,7 @@ def _array(value: Any) -> Any:
 
 def _without_gradients() -> Any:
     if keras.backend.backend() == "torch":
-        import torch
+        from attnspec.tensors.of_torch import torch
 
         return torch.no_grad()
     return nullcontext()
