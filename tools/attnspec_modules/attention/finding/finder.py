@@ -273,8 +273,10 @@ class Finder:
     def _comes_back(self, dtype: str) -> bool:
         tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
         weights = {name: np.eye(8).astype(numpy_dtype(dtype)) for name in MATRICES}
-        allowed = np.tril(np.ones((1, 1, 3, 3), np.bool_))
-        mask = allowed if any("q" in form.axes for form in self.reading.masks) else None
+        # A number that fills excluded scores may be none of the dtype, so that something is excluded.
+        of_queries = any("q" in form.axes for form in self.reading.masks)
+        excluding = np.tril(np.ones((1, 1, 3, 3), np.bool_)) if of_queries else np.array([[[[True, True, False]]]])
+        mask = excluding if self.reading.masks else None
         try:
             call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
             output, _ = self.runner.run(call, weights, 2 if self.reading.has_heads else 1)
