@@ -71,7 +71,7 @@ strangers: $(VENV)/.installed-test
 	$(BIN)/python -m attnspec_authoring.strangers
 
 implementations: $(VENV)/.installed-test,implementations
-	$(BIN)/python -m pytest -n auto tests/use/action tests/unit/attnspec/process tests/unit/attnspec/targets tests/unit/attnspec/tensors tests/unit/attnspec_adapters tests/unit/attnspec_authoring/third_party
+	$(BIN)/python -m pytest -n auto tests/use/action tests/unit/attnspec/process tests/unit/attnspec/targets tests/unit/attnspec/tensors tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/third_party
 	$(BIN)/python -m attnspec_authoring.third_party
 
 libraries: $(LIBRARIES:%=library-%)
@@ -79,7 +79,7 @@ libraries: $(LIBRARIES:%=library-%)
 # One of them: make library-mlx
 library-%:
 	$(MAKE) VENV=.venv-$* .venv-$*/.installed-test,$*
-	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_authoring/third_party/test_known_defects.py
+	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/third_party/test_known_defects.py
 	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $*
 
 # As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.
