@@ -66,7 +66,7 @@ def test_every_name_is_an_adapter(name):
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if not name.startswith("torch")])
 def test_a_device_is_refused_by_those_that_have_none(name):
     pytest.importorskip(LIBRARIES.get(name, "numpy"))
-    with pytest.raises(TargetError, match=f"--device cuda: {name} takes no device"):
+    with pytest.raises(TargetError, match=f"{name} takes no device"):
         load(name, device="cuda")
 
 

@@ -91,8 +91,9 @@ def test_something_wrong_is_1_and_is_said(attnspec, write):
     assert "Such as documents/001/softmax_" in out
 
 
-def test_a_run_that_graded_nothing_is_1(attnspec):
-    status, out, _ = attnspec("validate", "./right.py", "--select", ROWS, "--dtype", "float32")
+def test_a_run_that_graded_nothing_is_1(attnspec, write):
+    write("wide.py", f'{RIGHT}\ndtypes = ("float64",)\n')
+    status, out, _ = attnspec("validate", "./wide.py", "--select", ROWS, "--dtype", "float32")
     assert status == 1
     assert "nothing could be graded" in out
 

@@ -20,5 +20,5 @@ def test_every_command_of_the_guide_works(tmp_path, warm_commands):
         ended = warm_commands.run(*shlex.split(command)[1:], cwd=tmp_path, env=environment)
         assert ended.returncode == 0, command + ended.stdout + ended.stderr
         if "validate" in command:
-            assert re.search(r"multi_head_attention +1\d/1\d", ended.stdout), ended.stdout
+            assert re.search(r"multi_head_attention +(\d+)/\1 ", ended.stdout), ended.stdout
     assert "read_layer(" in (tmp_path / "adapter.py").read_text(encoding="utf-8")

@@ -103,7 +103,7 @@ def test_an_argument_to_which_nothing_is_given_is_named_in_every_report(capsys):
     assert f"\n{said}" in capsys.readouterr().out
     page = html_page([document], ["mine"], load_suite(select=["core/plain"]))
     shown = markdown(document).replace("\\_", "_")
-    assert all(said in text for text in (repr(report), shown, notebook_html(document), junit_xml(document), page))
+    assert all(said in text for text in (repr(report), shown, notebook_html(report), junit_xml(document), page))
 
 
 def test_nothing_is_never_given_where_the_signature_is_the_contracts():

@@ -30,7 +30,6 @@ def test_the_list_can_be_that_of_one_operation(capsys):
         (["--html", "x.html"], "give --matrix, too"),
         (["--write-smoke"], "give --matrix, too"),
         (["--write-noticed"], "give --matrix, too"),
-        (["--matrix", "--operation", "softmax"], "narrow the matrix"),
         (["--matrix", "--golden", "/nowhere"], "no folder of golden files"),
     ],
 )
