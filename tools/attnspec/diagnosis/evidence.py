@@ -325,8 +325,8 @@ class Evidence:
         if (numbers & ~apart).any():
             numbers &= ~apart
         if empty is not None and self.result.run.conventions.departing[Settles.RESULTS]:
-            # What a declared convention puts where the mistake alone leaves nothing is not known.
-            numbers &= ~empty | of_case
+            # What a declared convention puts where the mistake alone leaves nothing is not known, but where it agrees.
+            numbers &= ~empty | of_case | near
         right = ~wrong & ~unknown
         # NaN that comes from finite inputs would be seen.
         broken = right & ~near & (~one_sided | of_computed if is_finite(self.result) else ~one_sided)
