@@ -102,6 +102,17 @@ class LayerRunner:
             output = projected(output, weights["w_output"], weights.get("b_output"))
         return output, shares
 
+    def tried(
+        self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
+    ) -> NDArray[Any] | None:
+        """Return the output of a call that the layer may not stand; None where it raises."""
+        try:
+            return self.run(call, weights, heads, raw)[0]
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return None
+
     def returned(self, made: Made, call: Call, sizes: Sizes) -> Any:
         """Return all that a call gives back, without any mask."""
         try:

@@ -277,14 +277,9 @@ class Finder:
         of_queries = any("q" in form.axes for form in self.reading.masks)
         excluding = np.tril(np.ones((1, 1, 3, 3), np.bool_)) if of_queries else np.array([[[[True, True, False]]]])
         mask = excluding if self.reading.masks else None
-        try:
-            call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
-            output, _ = self.runner.run(call, weights, 2 if self.reading.has_heads else 1)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            return False
-        return getattr(output, "dtype", None) == tokens.dtype
+        call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
+        output = self.runner.tried(call, weights, 2 if self.reading.has_heads else 1)
+        return output is not None and getattr(output, "dtype", None) == tokens.dtype
 
 
 def _has_heads(constructor: Mapping[str, Any]) -> bool:
