@@ -76,12 +76,12 @@ def test_what_cannot_be_imported_is_a_surprise_but_for_a_library_that_it_needs(e
 
 
 def test_einsum_of_nothing_does_not_see_what_lies_behind_an_empty_array():
-    from attnspec_authoring.strangers.trials import _einsum_of_nothing
+    from attnspec_authoring.strangers.trials import einsum_of_nothing
 
     behind = np.full(8, np.nan)
     without_stride = np.lib.stride_tricks.as_strided(behind[:0], (3, 0), (0, 0))
     einsum = np.einsum
-    with _einsum_of_nothing():
+    with einsum_of_nothing():
         assert np.einsum("qk,k->q", without_stride, behind[:0]).tolist() == [0, 0, 0]
         assert np.einsum("k,k->", np.ones(3), np.ones(3)) == 3
     assert np.einsum is einsum

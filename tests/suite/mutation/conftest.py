@@ -4,7 +4,7 @@ import pytest
 
 from attnspec.cases import load_suite
 from attnspec_authoring.mutation import Examiner
-from attnspec_authoring.strangers.trials import _einsum_of_nothing
+from attnspec_authoring.strangers.trials import einsum_of_nothing
 
 
 @pytest.fixture(scope="session")
@@ -13,7 +13,7 @@ def examiner():
 
 
 @pytest.fixture(autouse=True)
-def einsum_of_nothing():
+def sums_over_nothing():
     """Right kernels take sums over no keys by einsum, which NumPy takes over what lies behind an empty array."""
-    with _einsum_of_nothing():
+    with einsum_of_nothing():
         yield

@@ -86,7 +86,7 @@ def try_strangers(strangers: Sequence[Stranger], processes: int | None = None) -
 def _examined(stranger: Stranger, examine: Callable[[Implementation], Result | None]) -> Result | None:
     """Import an implementation anew, as it may keep what it was called with, and return what fails it."""
     batch = unpacked(stranger.batch)
-    with modules_of_its_own(batch), _einsum_of_nothing(), warnings.catch_warnings(), np.errstate():
+    with modules_of_its_own(batch), einsum_of_nothing(), warnings.catch_warnings(), np.errstate():
         warnings.simplefilter("ignore")
         return examine(open_target(Target(str(batch / stranger.file))))
 
@@ -110,7 +110,7 @@ def _try(stranger: Stranger) -> Trial:
 
 
 @contextmanager
-def _einsum_of_nothing() -> Generator[None]:
+def einsum_of_nothing() -> Generator[None]:
     """Keep NumPy's einsum from reading memory behind an array without elements; here that holds zeros.
 
     Over an axis of no elements it can multiply the number behind an empty array by zero: where one operand's stride is
