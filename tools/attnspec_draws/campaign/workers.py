@@ -50,10 +50,13 @@ class LocalProcesses:
 
     def close(self) -> None:
         """End all processes at once."""
-        for process in (*self._idle, *self._busy.values()):
+        processes = (*self._idle, *self._busy.values())
+        for process in processes:
             for child in list((process._processes or {}).values()):  # pyright: ignore[reportPrivateUsage]
                 child.kill()
-            process.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            # Awaited: the interpreter, as it exits, would write to the pipe that the pool's thread is closing.
+            process.shutdown(cancel_futures=True)
 
 
 def _process() -> ProcessPoolExecutor:
