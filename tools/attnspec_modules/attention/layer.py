@@ -198,7 +198,8 @@ class LayerRunner:
             for name in ("w_query", "w_value")
         )
         context = None if self.reading.takes_one_context(call.key, call.value) else 2 * width
-        return Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values, context)
+        batch = max(call.query.shape[0], 8)
+        return Sizes(width, heads, longest, batch, causal, keys, values, context, self.reading.dropout)
 
     def _arguments(self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
         forward = self.reading.forward

@@ -85,7 +85,8 @@ class Forward:
 class Reading:
     """All that was found of a layer.
 
-    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``.
+    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``. `dropout` is the rate with which
+    it is made: above 0 where evaluation does not leave it out.
     """
 
     constructor: Mapping[str, Any]
@@ -95,6 +96,7 @@ class Reading:
     causality: str = "none"
     rotates: bool = False
     has_heads: bool = True
+    dropout: float = 0.0
     left_out: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])

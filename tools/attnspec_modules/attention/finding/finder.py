@@ -12,19 +12,23 @@ import numpy as np
 
 from attnspec.base.errors import TargetError
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
+from attnspec_modules.attention.finding.evaluation import rate_seen
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
+from attnspec_modules.attention.finding.orders import believed
 from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
 from attnspec_modules.attention.finding.probes import (
-    first_is_query,
     is_inside_float32,
     is_proportional,
     remembers,
     shares,
     token_alone,
 )
+from attnspec_modules.attention.finding.roles import doubts_about_roles
+from attnspec_modules.attention.finding.source import source_of
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.rotating import OTHER_FORMS
@@ -54,6 +58,8 @@ class Finder:
         forward, masks = forward_of(layer_class, method, renames)
         self.reading = Reading({}, forward, masks=masks)
         self.said: list[str] = []
+        self.doubts: list[str] = []
+        self.source = source_of(layer_class)
         self.runner = self._runner()
 
     def _runner(self, **changes: Any) -> LayerRunner:
@@ -182,10 +188,9 @@ class Finder:
         self._take(parameters=self._chosen(candidates, placements, sizes))
         if self.reading.forward.listed:
             self._take(forward=replace(self.reading.forward, listed=self._order_of_list()))
-        is_open = any("r" in each.axes for each in self.reading.parameters.values())
-        is_open = is_open or not all(each.named for each in candidates.values())
-        if is_open and first_is_query(self.runner, "float32") is False:
-            self._take(parameters={path: _swapped(each) for path, each in self.reading.parameters.items()})
+        usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
+        self._take(parameters=usual)
+        self.doubts += doubts or doubts_about_roles(self.runner, sizes.heads, _WIDTH, self.name)
 
     def _order_of_list(self) -> tuple[str, ...]:
         """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
@@ -198,23 +203,40 @@ class Finder:
     def _chosen(
         self, candidates: Mapping[str, Candidates], likeliest: dict[str, Placement], sizes: Sizes
     ) -> dict[str, Placement]:
-        """Return the placements under which a token alone becomes x W_v W_o; the likeliest where none does."""
+        """Return the placements under which a token alone becomes x W_v W_o; the likeliest where none does.
+
+        Where another matrix makes the values, which is a mistake, it is one under which they become that.
+        """
         open_ = {path: each for path, each in candidates.items() if len(each.placements) > 1}
-        if not open_:
-            return likeliest
-        seen = [path for path in open_ if {"w_value", "w_output"} & {*likeliest[path].tensors}]
-        for choice in itertools.product(*(open_[path].placements for path in seen)):
+        for made_by in ("w_value", "w_key", "w_query") if open_ else ():
+            seen = [path for path in open_ if {made_by, "w_output"} & {*likeliest[path].tensors}]
+            found = self._chosen_by_values(candidates, likeliest, sizes, seen, made_by)
+            if found is not None:
+                return found
+        return likeliest
+
+    def _chosen_by_values(
+        self,
+        candidates: Mapping[str, Candidates],
+        likeliest: dict[str, Placement],
+        sizes: Sizes,
+        seen: Sequence[str],
+        made_by: str,
+    ) -> dict[str, Placement] | None:
+        """Return the placements under which a token alone becomes its product with a matrix and W_o."""
+        for choice in itertools.product(*(candidates[path].placements for path in seen)):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
             try:
-                distance = token_alone(self._runner(parameters=tried), sizes.heads, _WIDTH, "float32")
+                runner = self._runner(parameters=tried)
+                distance = token_alone(runner, sizes.heads, _WIDTH, "float32", made_by=made_by)
             except KeyboardInterrupt:
                 raise
             except BaseException:
                 continue
             if is_proportional(distance):
                 return tried
-        return likeliest
+        return None
 
     def attend(self) -> None:
         """Find causality and masks."""
@@ -281,6 +303,16 @@ class Finder:
         output = self.runner.tried(call, weights, 2 if self.reading.has_heads else 1)
         return output is not None and getattr(output, "dtype", None) == tokens.dtype
 
+    def evaluate(self) -> None:
+        """Find out whether dropout is left on in evaluation, and have it be seen if so."""
+        rate = rate_seen(self.runner, _HEADS if self.reading.has_heads else 1, _WIDTH)
+        if rate is not None:
+            self._take(dropout=rate)
+            self.doubts.append(
+                f"{DOUBTED}{self.name} is random in evaluation: two calls with the same tokens give different numbers, "
+                "as where dropout is left on"
+            )
+
 
 def _has_heads(constructor: Mapping[str, Any]) -> bool:
     """Return whether a layer is made with a number of heads."""
@@ -322,11 +354,6 @@ def _with_their_biases(placements: dict[str, Placement], candidates: Mapping[str
     return found
 
 
-def _swapped(placement: Placement) -> Placement:
-    other = {"w_query": "w_key", "w_key": "w_query", "b_query": "b_key", "b_key": "b_query"}
-    return replace(placement, tensors=tuple(other.get(name, name) for name in placement.tensors))
-
-
 def find_reading(
     layer_class: type, instance: object, library: str, renames: Mapping[str, str]
 ) -> tuple[Reading, tuple[str, ...]]:
@@ -338,8 +365,10 @@ def find_reading(
         # Of probes, nobody is to be warned.
         warnings.simplefilter("ignore")
         finder = Finder(layer_class, instance, library, renames)
-        finder.construct()
-        finder.fill_in()
-        finder.attend()
-        finder.declare()
-    return finder.reading, tuple(finder.said)
+        with finder.library.without_dropout():
+            finder.construct()
+            finder.fill_in()
+            finder.attend()
+            finder.declare()
+        finder.evaluate()
+    return finder.reading, (*finder.doubts, *finder.said)

@@ -21,19 +21,20 @@ _PROPORTIONAL = 1e-3
 """Share of a result that may be something else: half precision is off by less, other features by much more."""
 
 
-def token_alone(runner: LayerRunner, heads: int, width: int, dtype: str, *, apart: bool = False) -> float:
+def token_alone(
+    runner: LayerRunner, heads: int, width: int, dtype: str, *, apart: bool = False, made_by: str = "w_value"
+) -> float:
     """Return how far the output of one token is from a multiple of x W_v W_o, as a share of it.
 
-    With `apart`, query and key are other tokens than the value.
+    With `apart`, query and key are other tokens than the value. `made_by` is the matrix in place of W_v; where it is
+    another one, W_v is unlike it.
     """
     rng = np.random.default_rng(_SEED)
     query, key, x = (rng.normal(size=(1, 1, width)).astype(dtype) for _ in range(3))
     query, key = (query, key) if apart else (x, x)
     w_value, w_output = (rng.normal(size=(width, width)).astype(dtype) for _ in range(2))
-    weights = {"w_value": w_value}
-    expected = x[0, 0] @ w_value
-    weights["w_output"] = w_output
-    expected = expected @ w_output
+    weights = {"w_value": w_value[::-1], made_by: w_value, "w_output": w_output}
+    expected = x[0, 0] @ w_value @ w_output
     output, _ = runner.run(Call(query, key, x), weights, heads, {})
     return _distance(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
 
@@ -63,13 +64,13 @@ def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | No
     w_query[0, :] = w_key[2, :] = 1.5
     w_value[0, 0] = w_value[1, 1] = 1
     weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
-    output = _output(runner, tokens, weights, 1, dtype, {})
+    output = output_of(runner, tokens, weights, 1, dtype, {})
     if output is None:
         return None
     row = output[0, 1, :2]
     if abs(row.sum() - 1) > _PROPORTIONAL:
         return None
-    return abs(row[0] - row[1]) < _PROPORTIONAL
+    return bool(abs(row[0] - row[1]) < _PROPORTIONAL)
 
 
 def remembers(runner: LayerRunner, width: int = 8) -> bool:
@@ -102,7 +103,7 @@ def is_inside_float32(runner: LayerRunner, width: int = 8) -> bool:
     w_key[1, 0], w_key[2, 0] = far
     w_value[range(3), range(3)] = 1
     weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
-    output = _output(runner, tokens, weights, 1, "float64", {})
+    output = output_of(runner, tokens, weights, 1, "float64", {})
     if output is None or not (output[0, 2, :3] > 0).all():
         return False
     factors = [float(np.log(output[0, 2, key] / output[0, 2, 0])) / far[key - 1] for key in (1, 2)]
@@ -135,11 +136,11 @@ def shares(
     w_query[width - 1, 0] = w_key[width - 1, 0] = 1.0
     w_value[range(keys), range(keys)] = 1
     weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
-    output = _output(runner, tokens, weights, heads, dtype, raw)
+    output = output_of(runner, tokens, weights, heads, dtype, raw)
     return None if output is None else output[..., :keys]
 
 
-def _output(
+def output_of(
     runner: LayerRunner,
     tokens: NDArray[Any],
     weights: Mapping[str, NDArray[Any]],
@@ -147,6 +148,7 @@ def _output(
     dtype: str,
     raw: Mapping[str, Any] | None,
 ) -> NDArray[Any] | None:
+    """Return the output of a layer of one sequence, in float64; None where the call raises, or it has another shape."""
     given = tokens.astype(dtype)
     kept = {name: array.astype(dtype) for name, array in weights.items()}
     output = runner.tried(Call(given, given, given), kept, heads, raw)
