@@ -46,7 +46,14 @@ def layer_failures(checks: Iterable[LayerCheck]) -> tuple[Result, ...]:
     """Return a wrong result for each check of a layer that does not hold."""
     title = "The layer by itself: {}"
     return tuple(
-        failure_of_run(check.operation, check.id, title.format(check.name), check.clause, check.dtype, check.message)
+        failure_of_run(
+            check.operation,
+            check.id,
+            title.format(check.name.replace("_", " ")),
+            check.clause,
+            check.dtype,
+            check.message,
+        )
         for check in checks
         if check.message
     )

@@ -305,16 +305,8 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         states_dtypes=dtypes is not None,
         layout=layout,
         not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
-        layer_checks=tuple(each for each in checks if isinstance(each, LayerCheck))
-        if isinstance(checks, tuple)
-        else (),
+        layer_checks=cast("tuple[LayerCheck, ...]", checks) if isinstance(checks, tuple) else (),
     )
-
-
-def _layer_checks(found: object) -> tuple[LayerCheck, ...]:
-    # An attribute of that name that holds something else is another matter.
-    listed = cast("tuple[object, ...]", found) if isinstance(found, tuple) else ()
-    return tuple(each for each in listed if isinstance(each, LayerCheck))
 
 
 def _conventions(declared: object, adapter: str) -> dict[str, str]:
