@@ -171,7 +171,7 @@ def _distribution(entry: Mapping[str, Any]) -> Distribution:
 
 def _failure(row: Sequence[Any], sentences: Sequence[str]) -> Failure:
     case, dtype, status, output, ratio, defect, index = row
-    sentence: str = sentences[index]
+    sentence = sentences[int(index)]
     return Failure(case, dtype, status, output, None if ratio is None else float(ratio), defect, sentence)
 
 
