@@ -1,4 +1,4 @@
-"""Known defects held against what came of third-party implementations: which wrong results they excuse."""
+"""Known defects of third-party implementations, and which of their wrong results these excuse."""
 
 from __future__ import annotations
 

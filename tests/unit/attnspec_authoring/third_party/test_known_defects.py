@@ -1,4 +1,4 @@
-"""Known defects held against outcomes: what they excuse, what is left, and the printout."""
+"""Known defects beside outcomes: what they excuse, what is left, and the printout."""
 
 import pytest
 
