@@ -10,7 +10,7 @@ import attnspec
 SOURCE = Path(__file__).parents[2] / "examples" / "layers" / "rotary_of_numpy.py"
 
 MISTAKES = {
-    # Piece of the source, what is put in its place, the check that fails, and a piece of what is said.
+    # Piece of the source, what replaces it, the check that fails, and a piece of what is said.
     "no rotation": ("q, k = apply_rotary(q, cos, sin), apply_rotary(k, cos, sin)", "pass", "rotary", "have no effect"),
     "keys alone": ("q, k = apply_rotary(q, cos, sin), apply", "k = apply", "rotary", "queries are not rotated"),
     "queries alone": (", apply_rotary(k, cos, sin)", ", k", "rotary", "keys are not rotated"),

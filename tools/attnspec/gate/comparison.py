@@ -222,8 +222,8 @@ class Comparison:
     def _right_of_run(self) -> set[Key]:
         """The systematic errors that were measured, and are none, and the checks of a layer that hold."""
         checks = self.report.declaration.layer_checks
-        held = {(check.id, check.dtype) for check in checks if not check.message}
-        return held | {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
+        unbroken = {(check.id, check.dtype) for check in checks if not check.message}
+        return unbroken | {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
 
     def _capabilities(self) -> Generator[Finding]:
         """Compare the operations and dtypes that are offered."""

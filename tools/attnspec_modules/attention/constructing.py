@@ -228,7 +228,7 @@ def _fields(configuration: type) -> list[str]:
 
 
 def has_word(layer_class: type, constructor: Mapping[str, Any], word: str) -> bool:
-    """Return whether a layer is made with what a word stands for; a configuration that answers by name is asked it."""
+    """Return whether a layer is made with what a word stands for; or asks a configuration for it by name."""
     for value in constructor.values():
         if value == word or (is_dict(value) and word in value.values()):
             return True

@@ -36,8 +36,8 @@ def wrong():
 
 @pytest.fixture
 def right(wrong):
-    held = Layer.layer_checks[0]._replace(message="")
-    declaration = replace(wrong.declaration, layer_checks=(held,))
+    unbroken = Layer.layer_checks[0]._replace(message="")
+    declaration = replace(wrong.declaration, layer_checks=(unbroken,))
     return replace(wrong, declaration=declaration, results=[each for each in wrong.results if not each.is_of_run])
 
 

@@ -20,7 +20,7 @@ from attnspec_modules.attention.layer_reading import Rotation
 from attnspec_reference import scaled_dot_product_attention
 
 Kept = Literal["behind", "before", "over", "last", "first", "none", "too late"]
-"""Where new keys or values go: behind those that are kept, before them, over the first of them, or in their place.
+"""Where new keys or values go: behind those that are kept, before them, over the first of them, or instead of them.
 
 ``first``: those of the first call alone are kept; ``none``: nothing is; ``too late``: they are kept when the call has
 looked at the others.

@@ -31,8 +31,8 @@ def rotary_mistakes(rotation: Rotation) -> Iterator[tuple[str, Turn]]:
     yield "the values are rotated in place of the keys", _of(query=rotation, value=rotation)
     yield "queries and keys are rotated twice", lambda heads: once(once(heads))
     yield (
-        "positions are counted over the heads, and not over the tokens: the rotation came after heads and tokens had "
-        "changed places, or before",
+        "positions are counted over the heads, and not over the tokens: the rotation takes the axis of heads for "
+        "that of tokens",
         _over_heads(rotation),
     )
     yield "queries and keys are rotated before they are cut into heads", _before_cutting(rotation)
@@ -83,7 +83,7 @@ def _of_pairs(rotation: Rotation) -> Iterator[tuple[str, Turn]]:
     yield "the second feature of a pair has a minus sign, too", _turned(rotation, signs=(-1, -1))
     yield "keys are rotated backwards, and queries are not", _turned(rotation, signs=(1, -1), names=("key",))
     yield "queries are rotated backwards, and keys are not", _turned(rotation, signs=(1, -1), names=("query",))
-    yield "cosine and sine have changed places", _turned(rotation, swapped=True)
+    yield "cosine and sine are swapped", _turned(rotation, swapped=True)
 
 
 def _turned(
