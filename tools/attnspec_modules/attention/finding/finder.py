@@ -18,7 +18,6 @@ from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.evaluation import rate_seen
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
-from attnspec_modules.attention.finding.orders import believed
 from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
@@ -27,7 +26,7 @@ from attnspec_modules.attention.finding.probes import (
     shares,
     token_alone,
 )
-from attnspec_modules.attention.finding.roles import doubts_about_roles
+from attnspec_modules.attention.finding.roles import believed, doubts_about_roles
 from attnspec_modules.attention.finding.rotations import rotation_of
 from attnspec_modules.attention.finding.source import source_of
 from attnspec_modules.attention.layer import Call, LayerRunner

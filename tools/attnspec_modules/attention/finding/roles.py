@@ -1,19 +1,22 @@
-"""Which matrix plays which part, seen from outside: whether it is used at all, and which one makes the values.
+"""Which matrix plays which part: names are believed, and what is seen from outside says how a layer departs from them.
 
-These probes decide nothing. Parameters are read by their names; a layer that uses one in the part of another is wrong,
-and these sentences say how.
+Any order of several matrices in one parameter makes a layer that attends as it should, if only it is filled so. But it
+is filled in the usual order by whoever loads or stores weights, so that another one, where nothing says it, is more
+likely a mistake. So is a matrix that is never used, or makes the values in place of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.contract.implementation import DOUBTED
-from attnspec_modules.attention.finding.parameters import own_name
+from attnspec_modules.attention.finding.parameters import Candidates, is_by_head, order_in_name, own_name
 from attnspec_modules.attention.finding.probes import first_is_query, is_proportional, output_of, token_alone
+from attnspec_modules.attention.finding.source import Source
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Placement
 
@@ -22,6 +25,46 @@ _ALIKE = 1e-5
 """Change of an output, as a share of it, that is a rounding in float32."""
 
 _TOKENS = 5
+
+
+def believed(
+    found: Mapping[str, Placement], candidates: Mapping[str, Candidates], source: Source, said_by: str
+) -> tuple[dict[str, Placement], tuple[str, ...]]:
+    """Return placements in the usual order, and sentences on those that probes found in another."""
+    placements, said = dict(found), list[str]()
+    for path, each in found.items():
+        if "r" not in each.axes or candidates[path].is_said:
+            continue
+        usual = candidates[path].placements[0].tensors
+        wanted = each if each.tensors == usual else replace(each, tensors=usual)
+        if is_by_head(each) and not _may_be_by_head(path, source):
+            beside = [one for one in candidates[path].placements if one.tensors == usual and not is_by_head(one)]
+            wanted = beside[0] if beside else wanted
+        if wanted == each:
+            continue
+        placements[path] = wanted
+        if "d" in each.axes:
+            said.append(_sentence(path, each, wanted, said_by))
+    return placements, tuple(said)
+
+
+def _may_be_by_head(path: str, source: Source) -> bool:
+    """Return whether each head may have its part of every matrix: a ``query_key_value`` has, or the code says it."""
+    return (order_in_name(path) is not None and "query" in path.lower()) or source.cuts_heads_apart()
+
+
+def _sentence(path: str, found: Placement, usual: Placement, said_by: str) -> str:
+    own = own_name(path)
+    said = "+".join((*(("num_heads",) if is_by_head(found) else ()), *found.tensors))
+    return (
+        f"{DOUBTED}{said_by} reads {own} as {_in_words(found)}; the usual order is {_in_words(usual)}, which is "
+        f"believed. If it is meant so, say: --rename {own}={said}"
+    )
+
+
+def _in_words(placement: Placement) -> str:
+    names = ", ".join(name[2:] for name in placement.tensors)
+    return f"{names} head by head" if is_by_head(placement) else names
 
 
 def doubts_about_roles(runner: LayerRunner, heads: int, width: int, said_by: str) -> tuple[str, ...]:
