@@ -17,9 +17,9 @@ _NEEDED = ("jinja2", "markdown_it")
 @click.command()
 @with_options_of("site", _OPTIONS)
 def site(folder: Path, *, operations: tuple[str, ...], golden: Path | None) -> None:
-    """Build the site into DIR: pages that open from disk, without a server, and load nothing from elsewhere.
+    """Build the site into DIR: pages that open from disk, without a server.
 
-    Needs the extra `site`: pip install --editable ".[site]".
+    They load nothing from elsewhere. Needs the extra `site`: pip install --editable ".[site]".
     """
     if any(find_spec(name) is None for name in _NEEDED):
         raise MissingDependencyError(

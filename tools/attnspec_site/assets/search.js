@@ -1,10 +1,10 @@
 "use strict";
 
-/* The search: every word of the query must occur; what the query names comes first. */
+/* The search: every word that was typed must occur; what they name comes first. */
 
 const MOST_FOUND = 60;
 const { kinds, entries } = window.searchIndex;
-const query = document.getElementById("query");
+const field = document.getElementById("words");
 const found = document.getElementById("found");
 const tally = document.getElementById("tally");
 const texts = entries.map(([, title, , words]) => [title.toLowerCase(), words.toLowerCase()]);
@@ -34,7 +34,7 @@ function excerpt(words, text) {
 }
 
 function search() {
-  const whole = query.value.trim().toLowerCase();
+  const whole = field.value.trim().toLowerCase();
   const words = whole.split(/\s+/).filter(Boolean);
   found.replaceChildren();
   if (!words.length) {
@@ -56,9 +56,9 @@ function search() {
   }
 }
 
-query.value = new URLSearchParams(location.search).get("q") ?? "";
-query.addEventListener("input", () => {
-  const address = query.value ? `?q=${encodeURIComponent(query.value)}` : location.pathname;
+field.value = new URLSearchParams(location.search).get("q") ?? "";
+field.addEventListener("input", () => {
+  const address = field.value ? `?q=${encodeURIComponent(field.value)}` : location.pathname;
   try {
     history.replaceState(null, "", address);
   } catch {
@@ -66,9 +66,9 @@ query.addEventListener("input", () => {
   }
   search();
 });
-query.form.addEventListener("submit", (event) => {
+field.form.addEventListener("submit", (event) => {
   event.preventDefault();
   found.querySelector("a")?.focus();
 });
 search();
-query.focus();
+field.focus();

@@ -45,7 +45,7 @@ function listenToKeys() {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input, select, textarea, [contenteditable]")) return;
     event.preventDefault();
-    const field = document.querySelector("#query") ?? document.querySelector(".bar input");
+    const field = document.querySelector("#words") ?? document.querySelector(".bar input");
     field.focus();
     field.select();
   });
