@@ -82,7 +82,7 @@ def test_an_order_that_names_or_code_say_is_right(tmp_path, changes):
     ("old", "new", "said"),
     [
         ("X @ self.W_V + self.b_V", "X @ self.W_K + self.b_K", "are made by W_K, the projection of the key"),
-        ("scores = Q @ K.transpose(0, 1, 3, 2)", "scores = K @ Q.transpose(0, 1, 3, 2)", "have changed places"),
+        ("scores = Q @ K.transpose(0, 1, 3, 2)", "scores = K @ Q.transpose(0, 1, 3, 2)", "were exchanged"),
         ("X @ self.W_V + self.b_V", "X @ self.W_V", "never uses b_V (b_value)"),
         ("context @ self.W_O + self.b_O", "context", "never uses W_O (w_output), b_O (b_output)"),
     ],

@@ -181,7 +181,7 @@ def _placements(path: str, parameter: Parameter, meaning: str, sizes: Sizes, *, 
     found: list[Placement] = []
     named = order_in_name(path)
     first = named if named is not None and {*named} == {*roles} else roles
-    # Of all orders, so that one that somebody says is among them; probes tell value from key by what they do.
+    # Of all orders, so that one that somebody says is among them; probes know value from key by what they do.
     orders = [first, *(order for order in permutations(roles) if order != first)] if len(roles) > 1 else [roles]
     for order in orders:
         tensors = tuple(f"{letter}_{role}" for role in order)

@@ -84,7 +84,7 @@ def _doubts(runner: LayerRunner, heads: int, width: int, said_by: str) -> Iterat
         unused = [name for name in unused if name not in ("w_value", "b_value")]
     elif first_is_query(runner, "float32") is False:
         yield (
-            f"query and key have changed places in {said_by}: the projections, or the scores, which are transposed "
+            f"query and key were exchanged in {said_by}: the projections, or the scores, which are transposed "
             f"then, so that a query has the weights of its key{_declared(parameters)}"
         )
         unused = [name for name in unused if name != "b_query"]
