@@ -32,4 +32,4 @@ def mistakes_of(operation: str) -> tuple[Mistake, ...]:
 def rarer_mistakes() -> tuple[Mistake, ...]:
     """Return the mistakes beside the catalogue, which no case is made to notice: failures may be put down to them."""
     # Only what fails in an unknown way needs them.
-    return import_module(f"{__name__}.attention.rarer_in_layers").MISTAKES
+    return import_module(f"{__name__}.attention.rarer").MISTAKES

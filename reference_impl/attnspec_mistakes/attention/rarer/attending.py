@@ -1,8 +1,4 @@
-"""What goes wrong in layers more rarely than what the catalogue holds.
-
-No case is made to notice these mistakes, and no proof counts them. Failures may be put down to them where the catalogue
-has nothing that gives their numbers. Some are mistakes of scaled dot-product attention, made in every head.
-"""
+"""What goes wrong more rarely where heads attend: scores that are left to hidden keys, masks, softmax, causality."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.attention_layers import unprojecting, with_heads
+from attnspec_mistakes.attention.attention_layers import with_heads
 from attnspec_mistakes.attention.forward import (
     forward_numbers,
     forward_positions,
@@ -24,18 +20,14 @@ from attnspec_mistakes.attention.forward import (
     tiles_and_parts,
 )
 from attnspec_mistakes.attention.forward.attention_patches import attention_with
-from attnspec_mistakes.attention.forward.building_blocks import dealt_out, reshaped_instead
+from attnspec_mistakes.attention.rarer.projecting import entries_before_heads, heads_before_entries, ways
 from attnspec_mistakes.mistake import Made, Making, Mistake, mistakes_in
-from attnspec_mistakes.patches import Computation, altered, by_name, defaulting, ignoring, in_working_precision, patch
+from attnspec_mistakes.patches import Computation, by_name, ignoring, patch
 from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.causal_mask import at_or_before, causal_mask
-from attnspec_reference.attention.combine_heads import combine_heads
-from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
+from attnspec_reference.attention.multi_head_attention import multi_head_attention
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-from attnspec_reference.attention.split_heads import split_heads
 from attnspec_reference.precision import Array, Booleans
-
-_PARTS = ("query", "key", "value")
 
 
 def in_every_head(attention: Callable[..., Any]) -> Computation:
@@ -45,11 +37,6 @@ def in_every_head(attention: Callable[..., Any]) -> Computation:
         return SimpleNamespace(**by_name(attention(query=query, key=key, value=value, mask=mask, **given)))
 
     return with_heads(attend)  # type: ignore[arg-type]
-
-
-def ways(*computations: Computation) -> Made:
-    """Make a mistake in the first of several ways, and in the others."""
-    return Made(computations[0], other_ways=computations[1:])
 
 
 def hidden_at(number: float) -> Computation:
@@ -103,7 +90,7 @@ def with_causality_in_the_mask(wrong: Computation) -> Computation:
 
     def computed(**arguments: Any) -> Any:
         if arguments.pop("is_causal", False):
-            mask, queries, keys = arguments.get("mask"), *(np.shape(arguments[name])[1] for name in _PARTS[:2])
+            mask, queries, keys = arguments.get("mask"), *(np.shape(arguments[name])[1] for name in ("query", "key"))
             past = causal_mask(query_length=queries, key_length=keys)
             if mask is None or mask.dtype == np.bool_:
                 arguments["mask"] = past if mask is None else mask & past
@@ -126,80 +113,6 @@ def causal_by(offset: int) -> Computation:
 def from_own_position(query_length: int, key_length: int, offset: int) -> Booleans:
     """Attend to the own position and to what comes later."""
     return ~at_or_before(query_length, key_length, offset - 1)
-
-
-def projected_by(**others: str) -> Computation:
-    """Project some tokens with the matrix and the bias of others, all named by what they make."""
-
-    def computed(**arguments: Any) -> MultiHeadAttention:
-        given = {kind + name: arguments.get(kind + name) for name in (*_PARTS, "output") for kind in ("w_", "b_")}
-        for name, other in others.items():
-            for kind in ("w_", "b_"):
-                arguments[kind + name] = given[kind + other]
-        return multi_head_attention(**arguments)
-
-    return computed
-
-
-def of_tokens(**others: str) -> Computation:
-    """Take some tokens for others."""
-
-    def computed(**arguments: Any) -> MultiHeadAttention:
-        given = {name: arguments[name] for name in _PARTS}
-        return multi_head_attention(**{**arguments, **{name: given[other] for name, other in others.items()}})
-
-    return computed
-
-
-def unprojected(name: str) -> Computation:
-    """Leave one projection out, with its bias."""
-    return ignoring(altered(multi_head_attention, **{f"w_{name}": unprojecting}), f"b_{name}")
-
-
-def without_biases(*names: str) -> Computation:
-    """Leave some biases out."""
-    return ignoring(multi_head_attention, *(f"b_{name}" for name in names))
-
-
-def split_in_some(wrong: Callable[[Array], Array], step: str, *names: str) -> Computation:
-    """Split some of query, key and value wrongly, and the others rightly."""
-    wrongly = patch(split_heads, **{step: wrong})
-
-    def computed(**arguments: Any) -> MultiHeadAttention:
-        order = iter(_PARTS)
-
-        def split(x: Array, num_heads: int) -> Array:
-            return (wrongly if next(order) in names else split_heads)(x, num_heads=num_heads)
-
-        return patch(multi_head_attention, split_heads=split)(**arguments)
-
-    return computed
-
-
-def in_some_splits(wrong: Callable[..., Array], step: str) -> Made:
-    """Make a mistake in splitting that not all of query, key and value have."""
-    ways = [split_in_some(wrong, step, *names) for names in (("query",), ("key",), ("value",), _PARTS[:2], _PARTS[1:])]
-    return Made(ways[0], other_ways=tuple(ways[1:]))
-
-
-def heads_before_entries(x: Array) -> Array:
-    """Read (B, H, ...), of which both axes are one, as (H, B, ...), and turn it."""
-    return x.reshape(x.shape[1], x.shape[0], *x.shape[2:]).swapaxes(0, 1)
-
-
-def entries_before_heads(x: Array) -> Array:
-    """Turn (B, H, ...) to (H, B, ...), and read it as (B, H, ...)."""
-    return x.swapaxes(0, 1).reshape(x.shape)
-
-
-def folded_otherwise(turned: Callable[[Array], Array]) -> Computation:
-    """Unfold batch entries and heads in another order than they were folded in."""
-    return patch(multi_head_attention, combine_heads=lambda heads: combine_heads(turned(heads)))
-
-
-def split_otherwise(turned: Callable[[Array], Array]) -> Computation:
-    """Fold batch entries and heads in another order than they are unfolded in."""
-    return patch(multi_head_attention, split_heads=lambda x, num_heads: turned(split_heads(x, num_heads=num_heads)))
 
 
 _LOW = -1e9
@@ -230,27 +143,6 @@ def turned_masks(turned: Callable[[Array], Array]) -> Callable[[Array, int, int]
         return turned(np.repeat(np.asarray(mask), heads, axis=1)) if is_of_entries else mask
 
     return change
-
-
-def as_one_head(scale: Callable[[int, int], float]) -> Computation:
-    """Attend with all features of a token at once, whatever the number of heads is."""
-
-    def computed(**arguments: Any) -> MultiHeadAttention:
-        width, heads = np.shape(arguments["query"])[-1], arguments["num_heads"]
-        stated = arguments.get("scale")
-        chosen = scale(width, heads) if stated is None else stated
-        changed: dict[str, Any] = {**arguments, "num_heads": 1, "scale": chosen}
-        return multi_head_attention(**changed)
-
-    return computed
-
-
-def projected_twice(**arguments: Any) -> MultiHeadAttention:
-    """Apply the output projection to its own result."""
-    attention = multi_head_attention(**arguments)
-    matrix, bias = arguments["w_output"], arguments.get("b_output")
-    again = attention.output @ matrix
-    return attention._replace(output=again if bias is None else again + bias)
 
 
 def scaled_after_softmax(*, returned: bool) -> Computation:
@@ -304,41 +196,10 @@ def zeroed_and_normalised(query: Array, key: Array, value: Array, mask: Any, **g
     return right._replace(weights=weights, output=weights @ value)
 
 
-def default_scale(formula: Callable[[int, int, int, int], float]) -> Computation:
-    """Make an attention whose default scale is a formula of width, heads, and numbers of queries and keys."""
-
-    def scale(arguments: Mapping[str, Any]) -> float:
-        _, queries, width = np.shape(arguments["query"])
-        return formula(width, arguments["num_heads"], queries, np.shape(arguments["key"])[1])
-
-    return defaulting(multi_head_attention, scale=scale)
-
-
 across_heads = in_every_head(forward_scores.across_heads)
 
 
 FUNCTIONS: Mapping[str, Making] = {
-    "multi_head.scale_one_over_width": default_scale(lambda width, heads, *_: heads / width),
-    "multi_head.scale_one_over_model_width": default_scale(lambda width, *_: 1 / width),
-    "multi_head.scale_from_number_of_heads": ways(
-        default_scale(lambda _width, heads, *_: 1 / math.sqrt(heads)),
-        default_scale(lambda _width, heads, *_: 1 / heads),
-    ),
-    "multi_head.scale_from_number_of_tokens": ways(
-        default_scale(lambda _width, _heads, _queries, keys: 1 / math.sqrt(keys)),
-        default_scale(lambda _width, _heads, queries, _keys: 1 / math.sqrt(queries)),
-        default_scale(lambda _width, _heads, _queries, keys: 1 / keys),
-    ),
-    "multi_head.scale_multiplied_by_width": default_scale(lambda width, heads, *_: width / heads),
-    "multi_head.scale_multiplied_by_model_width": ways(
-        default_scale(lambda width, *_: math.sqrt(width)), default_scale(lambda width, *_: width)
-    ),
-    "multi_head.scale_squared_width": ways(
-        default_scale(lambda width, heads, *_: (heads / width) ** 2), default_scale(lambda width, *_: width**-2)
-    ),
-    "multi_head.scale_fourth_root": ways(
-        default_scale(lambda width, heads, *_: (heads / width) ** 0.25), default_scale(lambda width, *_: width**-0.25)
-    ),
     "multi_head.scaled_after_softmax": ways(scaled_after_softmax(returned=False), scaled_after_softmax(returned=True)),
     "multi_head.scores_of_hidden_keys_kept": ways(*map(hidden_at, _SCORES), *map(lowered_by, _ADDED)),
     "multi_head.scores_of_later_keys_kept": ways(*map(later_at, _SCORES), *map(later_lowered_by, _ADDED)),
@@ -354,58 +215,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.softmax_over_batch": over_another_axis(0),
     "multi_head.softmax_over_queries_and_keys": over_another_axis((-2, -1)),
     "multi_head.softmax_over_heads_and_keys": over_another_axis((1, -1)),
-    "multi_head.key_projection_for_values": projected_by(value="key"),
-    "multi_head.query_projection_for_values": projected_by(value="query"),
-    "multi_head.value_projection_for_keys": projected_by(key="value"),
-    "multi_head.key_projection_for_queries": projected_by(query="key"),
-    "multi_head.value_projection_for_queries": projected_by(query="value"),
-    "multi_head.keys_by_value_and_values_by_key": projected_by(key="value", value="key"),
-    "multi_head.queries_by_value_and_values_by_query": projected_by(query="value", value="query"),
-    "multi_head.projections_rotated": ways(
-        projected_by(query="key", key="value", value="query"), projected_by(query="value", key="query", value="key")
-    ),
-    "multi_head.one_projection_for_all": ways(
-        projected_by(key="query", value="query"),
-        projected_by(query="key", value="key"),
-        projected_by(query="value", key="value"),
-    ),
-    "multi_head.output_projection_of_values": ways(
-        projected_by(output="value"), projected_by(output="query"), projected_by(output="key")
-    ),
-    "multi_head.values_by_output_projection": projected_by(value="output"),
-    "multi_head.output_projected_twice": in_working_precision(projected_twice),
-    "multi_head.value_not_projected": ways(unprojected("value"), altered(multi_head_attention, w_value=unprojecting)),
-    "multi_head.key_not_projected": unprojected("key"),
-    "multi_head.query_not_projected": unprojected("query"),
-    "multi_head.nothing_projected": altered(
-        without_biases(*_PARTS), w_query=unprojecting, w_key=unprojecting, w_value=unprojecting
-    ),
-    "multi_head.input_biases_dropped": without_biases(*_PARTS),
-    "multi_head.keys_of_query_tokens": of_tokens(key="query"),
-    "multi_head.values_of_query_tokens": of_tokens(value="query"),
-    "multi_head.keys_and_values_of_query_tokens": of_tokens(key="query", value="query"),
-    "multi_head.queries_of_key_tokens": of_tokens(query="key"),
-    "multi_head.values_of_key_tokens": of_tokens(value="key"),
-    "multi_head.keys_of_value_tokens": of_tokens(key="value"),
-    "multi_head.split_not_transposed_in_some": in_some_splits(reshaped_instead, "heads_before_tokens"),
-    "multi_head.split_interleaved_in_some": in_some_splits(dealt_out, "cut_features"),
     "multi_head.attends_across_heads": ways(
         across_heads, ignoring(across_heads, "mask"), ignoring(across_heads, "mask", "is_causal")
-    ),
-    "multi_head.heads_not_split": ways(
-        as_one_head(lambda width, _heads: 1 / math.sqrt(width)),
-        as_one_head(lambda width, heads: math.sqrt(heads / width)),
-    ),
-    "multi_head.heads_reversed": patch(multi_head_attention, combine_heads=lambda x: combine_heads(x[:, ::-1])),
-    "multi_head.heads_averaged": patch(
-        multi_head_attention,
-        combine_heads=lambda x: combine_heads(np.broadcast_to(x.mean(axis=1, keepdims=True), x.shape)),
-    ),
-    "multi_head.entries_and_heads_mixed": ways(
-        folded_otherwise(heads_before_entries),
-        folded_otherwise(entries_before_heads),
-        split_otherwise(heads_before_entries),
-        split_otherwise(entries_before_heads),
     ),
     "multi_head.masks_of_other_entries": given_masks(turned_masks(entries_before_heads)),
     "multi_head.masks_of_other_heads": given_masks(turned_masks(heads_before_entries)),
