@@ -194,7 +194,7 @@ class Finder:
 
     def _order_of_list(self) -> tuple[str, ...]:
         """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
-        for order in itertools.permutations(("query", "key", "value")):
+        for order in (("query", "key", "value"), ("query", "value", "key"), ("value", "key", "query")):
             runner = self._runner(forward=replace(self.reading.forward, listed=order))
             if is_proportional(token_alone(runner, 1, _WIDTH, "float32", apart=True)):
                 return order
@@ -224,12 +224,15 @@ class Finder:
         made_by: str,
     ) -> dict[str, Placement] | None:
         """Return the placements under which a token alone becomes its product with a matrix and W_o."""
-        for choice in itertools.product(*(candidates[path].placements for path in seen)):
+        # A head by itself is joined as it is, however heads are; a token that may not attend to itself needs others.
+        ways = dict.fromkeys(((sizes.heads, 1), (1, 1), (1, _TOKENS)))
+        choices = list(itertools.product(*(candidates[path].placements for path in seen)))
+        for (heads, count), choice in itertools.product(ways, choices):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
             try:
                 runner = self._runner(parameters=tried)
-                distance = token_alone(runner, sizes.heads, _WIDTH, "float32", made_by=made_by)
+                distance = token_alone(runner, heads, _WIDTH, "float32", count=count, made_by=made_by)
             except KeyboardInterrupt:
                 raise
             except BaseException:

@@ -22,21 +22,29 @@ _PROPORTIONAL = 1e-3
 
 
 def token_alone(
-    runner: LayerRunner, heads: int, width: int, dtype: str, *, apart: bool = False, made_by: str = "w_value"
+    runner: LayerRunner,
+    heads: int,
+    width: int,
+    dtype: str,
+    *,
+    apart: bool = False,
+    count: int = 1,
+    made_by: str = "w_value",
 ) -> float:
     """Return how far the output of one token is from a multiple of x W_v W_o, as a share of it.
 
-    With `apart`, query and key are other tokens than the value. `made_by` is the matrix in place of W_v; where it is
-    another one, W_v is unlike it.
+    With `apart`, query and key are other tokens than the value. Of `count` equal tokens, one that sees any is compared.
+    `made_by` is the matrix in place of W_v; where it is another one, W_v is unlike it.
     """
     rng = np.random.default_rng(_SEED)
-    query, key, x = (rng.normal(size=(1, 1, width)).astype(dtype) for _ in range(3))
+    query, key, x = (rng.normal(size=(1, 1, width)).astype(dtype).repeat(count, axis=1) for _ in range(3))
     query, key = (query, key) if apart else (x, x)
     w_value, w_output = (rng.normal(size=(width, width)).astype(dtype) for _ in range(2))
     weights = {"w_value": w_value[::-1], made_by: w_value, "w_output": w_output}
     expected = x[0, 0] @ w_value @ w_output
     output, _ = runner.run(Call(query, key, x), weights, heads, {})
-    return _distance(np.asarray(output, np.float64).ravel(), np.asarray(expected, np.float64))
+    rows = np.asarray(output, np.float64).reshape(count, -1)
+    return min(_distance(row, np.asarray(expected, np.float64)) for row in rows)
 
 
 def _distance(got: NDArray[Any], expected: NDArray[Any]) -> float:
