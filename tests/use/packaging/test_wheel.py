@@ -28,6 +28,7 @@ PACKAGES = {
     "attnspec_modules": ROOT / "tools",
     "attnspec_probes": ROOT / "tools",
     "attnspec_reference": ROOT / "reference_impl",
+    "attnspec_vectors": ROOT / "tools",
 }
 
 
