@@ -79,7 +79,7 @@ libraries: $(LIBRARIES:%=library-%)
 # One of them: make library-mlx
 library-%:
 	$(MAKE) VENV=.venv-$* .venv-$*/.installed-test,$*
-	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/third_party/test_known_defects.py
+	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/results/test_defects.py
 	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $*
 
 # As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.
