@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from attnspec.contract import CONVENTIONS
+from attnspec.contract.convention import Settles
 from attnspec.diagnosis.mistake_outputs import mistake_outputs
 from attnspec.grading import MustRefuse
 from attnspec.grading.one_rule import Bounded, bounded_outputs, keeps_the_rule
@@ -24,11 +26,12 @@ ENOUGH = 4
 _BUG_TYPES = {
     "rejects": "refusal",
     **dict.fromkeys(("stability", "precision"), "precision"),
-    **dict.fromkeys(
-        ("empty", "fully_masked_row", "masked_nonfinite", "no_keys", "nonfinite", "nonfinite_input"), "edge"
-    ),
+    **dict.fromkeys(("empty", *(name for name in CONVENTIONS if CONVENTIONS[name].settles is Settles.RESULTS)), "edge"),
 }
-"""Subject of a clause, the second word of its id, to the kind of bug that breaks it; all others are of the formula."""
+"""Subject of a clause, the second word of its id, to the kind of bug that breaks it; all others are of the formula.
+
+Conventions are about edges: about what good libraries do otherwise.
+"""
 
 _BY_ID = {mistake.id: mistake for mistake in CATALOGUE}
 
