@@ -109,3 +109,54 @@ def test_dropout_that_evaluation_leaves_on_is_seen(tmp_path, rate):
     report = validated(tmp_path, "three_and_projection", "CausalSelfAttention", change)
     assert not report.conforms
     assert "is random in evaluation" in " ".join(doubts(report))
+
+
+WHERE = "np.where(mask, scores, -1e9)"
+INVERTED = (WHERE, "np.where(mask, -1e9, scores)")
+CLASS = "class SelfAttention:"
+BOTTOM = "        return (weights @ v).transpose(0, 2, 1, 3).reshape(x.shape)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "by"),
+    [
+        ((CLASS, f'{CLASS}\n    """Attention with a mask (True: may be attended)."""\n'), "its documentation says"),
+        ((CLASS, f"{CLASS}\n    # mask: 0 at padding, 1 at tokens that are kept\n"), "its documentation says"),
+        (
+            (CLASS, f"def make_mask(size):\n    return np.triu(np.ones((size, size)), 1) == 0\n\n\n{CLASS}"),
+            "make_mask makes",
+        ),
+        (
+            (BOTTOM, f'{BOTTOM}\n\n\nif __name__ == "__main__":\n    mask = np.tril(np.ones((3, 3))) > 0'),
+            "it is tried with",
+        ),
+    ],
+    ids=["docstring", "comment", "function", "example"],
+)
+def test_a_mask_that_does_the_opposite_of_what_is_stated_is_inverted(tmp_path, statement, by):
+    report = validated(tmp_path, "fused_of_numpy", "SelfAttention", statement)
+    assert report.conforms
+    assert f"of mask, {by}" in report.declaration.guessed
+    report = validated(tmp_path, "fused_of_numpy", "SelfAttention", statement, INVERTED)
+    assert not report.conforms
+    assert f"of mask, {by}" in " ".join(doubts(report))
+
+
+def test_a_mask_that_hides_as_it_is_stated_is_right(tmp_path):
+    makes = (CLASS, f"def look_ahead_mask(n):\n    return np.triu(np.ones((n, n)), k=1).astype(bool)\n\n\n{CLASS}")
+    report = validated(tmp_path, "fused_of_numpy", "SelfAttention", makes, INVERTED)
+    assert report.conforms
+    assert not doubts(report)
+
+
+def test_a_mask_that_hides_where_nothing_is_stated_is_right_in_doubt(tmp_path):
+    report = validated(tmp_path, "fused_of_numpy", "SelfAttention", INVERTED)
+    assert report.conforms
+    assert "nothing in its file states it" in " ".join(doubts(report))
+
+
+def test_truth_values_that_are_looked_at_and_added_as_numbers_are_wrong(tmp_path):
+    change = (f"scores = {WHERE}.astype(x.dtype)", "scores = scores + (mask if mask.dtype == np.bool_ else mask)")
+    report = validated(tmp_path, "fused_of_numpy", "SelfAttention", change)
+    assert not report.conforms
+    assert "truth values are added as numbers" in " ".join(doubts(report))

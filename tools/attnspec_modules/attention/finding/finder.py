@@ -29,6 +29,12 @@ from attnspec_modules.attention.finding.probes import (
 from attnspec_modules.attention.finding.roles import believed, doubts_about_roles
 from attnspec_modules.attention.finding.rotations import rotation_of
 from attnspec_modules.attention.finding.source import source_of
+from attnspec_modules.attention.finding.stated_masks import (
+    Stated,
+    effect_in_words,
+    stated_meaning,
+    takes_truth_values,
+)
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.rotating import OTHER_FORMS
@@ -52,7 +58,7 @@ class Finder:
     def __init__(self, layer_class: type, instance: object, library: str, renames: Mapping[str, str]) -> None:
         self.layer_class, self.instance, self.renames = layer_class, instance, renames
         self.name = layer_class.__name__
-        self.library = library_called(library)
+        self.library, self.library_name = library_called(library), library
         method = method_of(layer_class)
         assert method is not None
         forward, masks = forward_of(layer_class, method, renames)
@@ -262,16 +268,28 @@ class Finder:
         masks: list[MaskForm] = []
         for form in self.reading.masks:
             found, unclear = mask_found(self.runner, form, dtype, heads=self.reading.has_heads)
-            if unclear is not None:
-                self.said.append(unclear)
             if found is not None:
-                masks.append(found)
+                masks.append(self._as_stated(found, unclear))
+            elif unclear is not None:
+                self.said.append(unclear)
         masks.sort(key=lambda form: "q" not in form.axes)
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
         self._take(masks=tuple(masks), causality=causality)
         if forward.grows is not None and causality != "none" and not remembers(self.runner):
             self._take(forward=replace(forward, grows=None))
+
+    def _as_stated(self, form: MaskForm, unclear: str | None) -> MaskForm:
+        """Return a mask with the meaning that is stated of it, and say how its effect departs from that."""
+        others = [each.name for each in self.reading.masks if each.name != form.name]
+        stated = stated_meaning(form, others, self.layer_class, self.source, self.library_name)
+        if form.meaning == "add" and stated is None and takes_truth_values(form, self.source):
+            stated = Stated("attend", "it is looked at whether it is Boolean, so that")
+        words = effect_in_words(form, stated, unclear)
+        (self.doubts if words.startswith(DOUBTED) else self.said).append(words)
+        if stated is None or stated.meaning == "add":
+            return form
+        return replace(form, meaning=stated.meaning, adds=form.adds or form.meaning == "add")
 
     def _keeps_a_triangle(self) -> bool:
         """Return whether a layer keeps a mask of causality, be it used or not."""
