@@ -15,13 +15,13 @@ from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
-from attnspec_modules.attention.finding.evaluation import rate_seen
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
     is_proportional,
+    rate_seen,
     remembers,
     shares,
     token_alone,

@@ -7,12 +7,14 @@ So do the probes decide how a layer is to be read, and never whether it is right
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer_reading import MATRICES
 
 _SEED = 20_260_101
 """Any: the numbers only have to be unlike each other."""
@@ -167,3 +169,33 @@ def output_of(
         return None
     output = np.asarray(output, np.float64)
     return output if output.shape == tokens.shape else None
+
+
+_RATE = 0.5
+"""Any that leaves out some of 48 weights with near certainty."""
+
+_MANY = 16
+
+
+def rate_seen(runner: LayerRunner, heads: int, width: int) -> float | None:
+    """Return the rate of dropout with which a layer is seen to draw in evaluation; None where it is not.
+
+    It is 0 where it draws though it is made without dropout.
+    """
+    if _draws(runner, heads, width):
+        return 0.0
+    if not runner.library.evaluates:
+        return None
+    dropping = LayerRunner(runner.layer_class, runner.library, replace(runner.reading, dropout=_RATE))
+    return _RATE if _draws(dropping, heads, width) else None
+
+
+def _draws(runner: LayerRunner, heads: int, width: int) -> bool:
+    """Return whether two calls with the same tokens give different numbers."""
+    rng = np.random.default_rng(_SEED)
+    tokens = rng.normal(size=(1, _MANY, width)).astype("float32")
+    weights = {name: rng.normal(size=(width, width)).astype("float32") for name in MATRICES}
+    is_causal = runner.reading.causality == "built in"
+    call = Call(tokens, tokens, tokens, None, is_causal)
+    one, other = (runner.tried(call, weights, heads, {}) for _ in range(2))
+    return one is not None and other is not None and not np.array_equal(one, other, equal_nan=True)
