@@ -112,7 +112,7 @@ class Reading:
 
     `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``. `rotates`: there are positions
     inside; `rotation` says which, where they are rotary. `dropout` is the rate with which it is made: above 0 where
-    evaluation does not leave it out.
+    evaluation does not leave it out. `residual`: it adds its tokens to what it attends to.
     """
 
     constructor: Mapping[str, Any]
@@ -124,6 +124,7 @@ class Reading:
     rotation: Rotation | None = None
     has_heads: bool = True
     dropout: float = 0.0
+    residual: bool = False
     left_out: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -102,9 +102,20 @@ class Finder:
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
                 if forward.rank == 3:
                     self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
-                self._take(rotates=self.runner.made(_SIZES, "float32").has_positions)
+                made = self.runner.made(_SIZES, "float32")
+                self._take(rotates=made.has_positions, residual=self._adds_tokens())
+                if made.normalises:
+                    parts = ", ".join(made.normalises)
+                    self._take(left_out=(f"it normalizes inside ({parts}), which is left out",))
                 return
         raise self._asks_for(names, trouble)
+
+    def _adds_tokens(self) -> bool:
+        """Return whether the tokens are added to what it attends to."""
+        batch = 1 if self.reading.forward.rank == 2 else _BATCH
+        query, other = np.random.default_rng(0).normal(size=(2, batch, _TOKENS, _WIDTH)).astype("float32")
+        key = query if self.reading.forward.is_self else other
+        return self.runner.adds_tokens(Call(query, key, key), _SIZES)
 
     def _mixes_entries(self) -> bool:
         """Return whether what is changed in one token shows in others of its position, and not of its batch entry."""
@@ -304,7 +315,9 @@ class Finder:
 
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""
-        offered = [dtype for dtype in FLOAT_DTYPES if self._comes_back(dtype)]
+        # Beside tokens that are added, float16 has no range in which what it attends to is seen as it was computed.
+        tried = [dtype for dtype in FLOAT_DTYPES if dtype != "float16" or not self.reading.residual]
+        offered = [dtype for dtype in tried if self._comes_back(dtype)]
         if not offered:
             raise TargetError(f"{self.name} returns none of the dtypes {', '.join(FLOAT_DTYPES)} as it was given.")
         self._take(dtypes=tuple(offered))
