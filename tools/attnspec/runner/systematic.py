@@ -22,7 +22,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import HALF_PRECISION, rounded_to
 from attnspec.families.lookup import family_of
 from attnspec.grading import SYSTEMATIC, NotGraded, Run, Verdict
-from attnspec.grading.pull import Pull, pulls_of
+from attnspec.grading.pull import Pull, is_met_without, pulls_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
 
@@ -75,7 +75,8 @@ class SystematicError:
 
     `deviation` is how far it lies beside 1, `uncertainty` its standard error, `cases` so many passed and speak. It is
     wrong beyond `limit`, where no rounding of right implementations goes, unless it is `explained` by a parameter
-    that was rounded to half precision, as a chain of calls may do.
+    that was rounded to half precision, as a chain of calls may do. It `accounts_for` failures that would pass without
+    it.
     """
 
     operation: str
@@ -87,6 +88,7 @@ class SystematicError:
     cases: int
     limit: float
     explained: bool = False
+    accounts_for: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_wrong(self) -> bool:
@@ -129,16 +131,27 @@ def with_pulls(results: Sequence[Result]) -> tuple[Result, ...]:
     return tuple(found)
 
 
+def with_pull_of_sample(run: Run, verdict: Verdict, got: Mapping[str, NDArray[Any]]) -> Verdict:
+    """Return the verdict on the whole outputs of a thinned case, with what its sample's errors say if it passed."""
+    if verdict.status != "pass":
+        return verdict
+    sample = {name: np.take(got[name], elements) for name, elements in run.case.sample.items() if name in got}
+    return verdict._replace(pull=pulls_of([(run, sample)])[0])
+
+
 def systematic_errors(results: Iterable[Result], resolved: Resolved) -> tuple[SystematicError, ...]:
     """Return what was fitted over the passing results of a run; nothing of operations and dtypes with too few.
 
     `resolved` has the choice of every convention: where float64 is computed in another dtype, and half precision fused.
     """
     by_case: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    wrong: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         if result.status == "pass" and result.verdict.pull is not None:
             of_cases = by_case.setdefault((result.case.operation, result.dtype), {})
             of_cases.setdefault(result.case.id, []).append(result)
+        elif result.verdict.check == "values" and result.got is not None:
+            wrong.setdefault((result.case.operation, result.dtype), []).append(result)
     found: list[SystematicError] = []
     for (operation, dtype), of_cases in by_case.items():
         if len(of_cases) >= FEWEST:
@@ -146,8 +159,25 @@ def systematic_errors(results: Iterable[Result], resolved: Resolved) -> tuple[Sy
             is_fused = OPERATIONS[operation].may_fuse and bool(choices.departing[Settles.ROUNDINGS])
             stores = dtype in HALF_PRECISION and not is_fused
             limit = _limit(dtype, choices.inner_dtype)
-            found += _errors_of(operation, dtype, [*of_cases.values()], limit, may_be_rounded=stores)
+            errors = [*_errors_of(operation, dtype, [*of_cases.values()], limit, may_be_rounded=stores)]
+            found += _with_accounted(errors, wrong.get((operation, dtype), ()))
     return tuple(found)
+
+
+def _with_accounted(errors: Sequence[SystematicError], wrong: Sequence[Result]) -> list[SystematicError]:
+    """Return the errors of an operation in a dtype, those that are wrong with the failures that they account for."""
+    deviations = [error.deviation if error.is_wrong else 0.0 for error in errors]
+    if not any(deviations):
+        return [*errors]
+    outputs = family_of(errors[0].operation).directions(errors[0].operation)[0].outputs
+    met = tuple(
+        (result.case.id, result.dtype)
+        for result in wrong
+        if result.verdict.output in outputs
+        and result.got is not None
+        and is_met_without(result.run, result.got, deviations)
+    )
+    return [replace(error, accounts_for=met) if error.is_wrong else error for error in errors]
 
 
 def _errors_of(
@@ -235,7 +265,8 @@ def _failure(error: SystematicError) -> Result:
         printed=(),
     )
     run = Run(case, error.dtype, operation, family_of(error.operation), {}, NotGraded(error.sentence))
-    return Result(run, Verdict("fail", SYSTEMATIC, message=error.sentence), 0.0, None)
+    verdict = Verdict("fail", SYSTEMATIC, message=error.sentence, accounts_for=error.accounts_for)
+    return Result(run, verdict, 0.0, None)
 
 
 class Fit(NamedTuple):
