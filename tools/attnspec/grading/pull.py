@@ -52,9 +52,10 @@ def is_met_without(run: Run, got: Mapping[str, NDArray[Any]], deviations: Sequen
         _add(elements, 0, run, run.expected, run.bound, got, directions)
         if not elements.numbers:
             return False
-        rows, errors = _in_tolerances(elements)
-        moved = np.sum([deviation * row for deviation, row in zip(deviations, rows, strict=True)], axis=0)
-    moved = np.nan_to_num(moved)
+        wanted, given, tolerance = map(_joined, (elements.wanted, elements.given, elements.tolerance))
+        rows = [_joined(slopes) if slopes else wanted for slopes in elements.slopes]
+        moved = sum(deviation * row for deviation, row in zip(deviations, rows, strict=True))
+        moved, errors = np.nan_to_num(moved / tolerance), (given - wanted) / tolerance
     met = np.abs(errors - moved) <= 1 + _CURVED * np.abs(moved)
     return bool(np.all(met, where=np.isfinite(errors)))
 
@@ -129,20 +130,16 @@ def _add(
         elements.tolerance.append(tolerance if is_whole else np.broadcast_to(tolerance, wanted.shape))
 
 
-def _in_tolerances(elements: _Elements) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return derivatives, one array a direction, and errors of all elements in units of the tolerance."""
-
-    def joined(arrays: list[NDArray[Any]]) -> NDArray[np.float64]:
-        return np.concatenate(arrays, axis=None, dtype=np.float64, casting="unsafe")
-
-    wanted, given, tolerance = map(joined, (elements.wanted, elements.given, elements.tolerance))
-    rows = [(joined(slopes) if slopes else wanted) / tolerance for slopes in elements.slopes]
-    return rows, (given - wanted) / tolerance
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the numbers of all arrays, one after the other."""
+    return np.concatenate(arrays, axis=None, dtype=np.float64, casting="unsafe")
 
 
 def _sums(elements: _Elements) -> dict[int, Pull]:
     """Return the pull of each answer by its number."""
-    rows, errors = _in_tolerances(elements)
+    wanted, given, tolerance = map(_joined, (elements.wanted, elements.given, elements.tolerance))
+    rows = [(_joined(slopes) if slopes else wanted) / tolerance for slopes in elements.slopes]
+    errors = (given - wanted) / tolerance
     # Silent are NaN and infinity, and what has no tolerance, which is right or wrong and by no factor.
     silent = ~np.isfinite(np.sum([*rows, errors], axis=0))
     # Elements that an interval alone bounds may lie further off than their tolerance.
