@@ -1,6 +1,5 @@
 """Attention as a block of a transformer: its tokens are added to what it attends to, and the sum is normalized."""
 
-import torch
 from torch import nn
 
 
