@@ -191,6 +191,7 @@ def read_started(message: Message, adapter: str) -> Started:
         "layout",
         "encoding",
         "input_dtypes",
+        "found",
     )
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
@@ -219,9 +220,28 @@ def read_started(message: Message, adapter: str) -> Started:
             message.get("arguments", {}), "arguments", lambda name: tuple(OPERATIONS[name].arguments)
         ),
         layout=None if "layout" not in message else _layout(message["layout"]),
+        **_found(message.get("found", {})),
     )
     read = message.get("input_dtypes", [])
     return Started(declaration, encoding, () if read == [] else _names(read, "input_dtypes", QUANTIZED_DTYPES))
+
+
+def _found(said: object) -> dict[str, Any]:
+    """Read what was found of a Python target: a sentence, names of functions, reasons and arguments by operation."""
+    found = as_object(said)
+    if found is None:
+        raise WireError(f"found must be an object, not {quoted(said)}")
+    check_fields(found, "found", required=(), optional=("guessed", "not_graded", "unfit", "never_given"))
+    unfit = as_object(found.get("unfit", {}))
+    never_given = as_object(found.get("never_given", {}))
+    if unfit is None or never_given is None:
+        raise WireError("found.unfit and found.never_given must be objects by operation")
+    return {
+        "guessed": _text(found, "guessed", "found") if "guessed" in found else None,
+        "not_graded": _strings(found.get("not_graded", []), "found.not_graded"),
+        "unfit": {name: _text(unfit, name, "found.unfit") for name in unfit},
+        "never_given": {name: _strings(names, f"found.never_given.{name}") for name, names in never_given.items()},
+    }
 
 
 def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
@@ -389,7 +409,20 @@ def started_message(declaration: Declaration, encoding: Encoding) -> Message:
         **({} if declaration.layout is None else {"layout": declaration.layout}),
         "encoding": encoding,
         "input_dtypes": list(QUANTIZED_DTYPES),
+        **_found_of(declaration),
     }
+
+
+def _found_of(declaration: Declaration) -> Message:
+    """Return the field of what was found of a Python target, where anything was."""
+    said: dict[str, Any] = {
+        "guessed": declaration.guessed,
+        "not_graded": [*declaration.not_graded],
+        "unfit": dict(declaration.unfit),
+        "never_given": {name: [*names] for name, names in declaration.never_given.items()},
+    }
+    found = {name: value for name, value in said.items() if value}
+    return {"found": found} if found else {}
 
 
 def refused_message(message: str) -> Message:

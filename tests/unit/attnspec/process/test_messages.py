@@ -68,6 +68,10 @@ def test_a_full_start_answer_survives_the_way_there_and_back():
         ("softmax", "causal_mask"),
         ("float32", "bfloat16"),
         {"softmax.fully_masked_row": "nan"},
+        guessed="x is z",
+        not_graded=("attention",),
+        unfit={"merge_states": "it takes nothing"},
+        never_given={"softmax": ("dim",)},
     )
     message = messages.started_message(declaration, "base64")
     assert messages.read_started(message, "node mine.mjs") == messages.Started(declaration, "base64", QUANTIZED_DTYPES)
@@ -94,6 +98,8 @@ BROKEN_STARTS = {
     "a convention that is no word": ({"conventions": {"accumulation": 1}}, "conventions must be an object"),
     "an unknown encoding": ({"encoding": "hex"}, 'not "hex"'),
     "an encoding that is no word": ({"encoding": ["list"]}, "encoding must be"),
+    "found that is no object": ({"found": ["x is z"]}, "found must be an object"),
+    "found names that are no texts": ({"found": {"never_given": {"softmax": [1]}}}, "never_given.softmax must be"),
     "a version that is no word": ({"version": 3}, "version must be a string"),
 }
 
@@ -292,6 +298,7 @@ SAMPLES = {
         STARTED,
         STARTED
         | {"version": "0.3", "dtypes": ["float32"], "conventions": {"fully_masked_row": "nan"}, "encoding": "base64"},
+        STARTED | {"found": {"guessed": "x", "not_graded": ["f"], "unfit": {"a": "b"}, "never_given": {"a": ["b"]}}},
         {"type": "error", "message": "no GPU"},
     ],
     "run_answer": [
