@@ -36,18 +36,18 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 validate: $(VENV)/.installed-base
 	$(BIN)/attnspec validate reference
 
-test: $(VENV)/.installed-regenerate,test
+test: $(VENV)/.installed-regenerate,site,test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not proof"
 
-prove: $(VENV)/.installed-regenerate,test
+prove: $(VENV)/.installed-regenerate,site,test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m proof
 
-lint: $(VENV)/.installed-lint,regenerate,test
+lint: $(VENV)/.installed-lint,regenerate,site,test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-format: $(VENV)/.installed-lint,regenerate,test
+format: $(VENV)/.installed-lint,regenerate,site,test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -79,7 +79,7 @@ libraries: $(LIBRARIES:%=library-%)
 # One of them: make library-mlx
 library-%:
 	$(MAKE) VENV=.venv-$* .venv-$*/.installed-test,$*
-	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/third_party/test_known_defects.py
+	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/results/test_defects.py
 	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $*
 
 # As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Outcome:
     """Outcome of one implementation, named as a built-in adapter, with the results of its report.
 
-    `version` is None where it could not be run; `problem` says why there is no report, None where there is one.
+    `version` is None where it could not be run; `problem` says why there is no `report`, None where there is one.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Outcome:
     results: tuple[Mapping[str, Any], ...]
     seconds: float
     problem: str | None = None
+    report: Mapping[str, Any] | None = None
 
     @property
     def has_passed(self) -> bool:
@@ -48,7 +49,12 @@ def run_implementation(name: str, options: Sequence[str] = (), *, timeout: float
         if not report.exists():
             return Outcome(name, None, (), seconds, _last_words(done))
         document = json.loads(report.read_text(encoding="utf-8"))
-    return Outcome(name, document["implementation"]["version"], tuple(document["results"]), seconds)
+    return outcome_of(name, document, seconds)
+
+
+def outcome_of(name: str, report: Mapping[str, Any], seconds: float = 0.0) -> Outcome:
+    """Return the outcome that a report.json holds."""
+    return Outcome(name, report["implementation"]["version"], tuple(report["results"]), seconds, report=report)
 
 
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from attnspec.cases import Case
-    from attnspec_authoring.third_party.known_defects import Findings, KnownDefect
+    from attnspec_authoring.results import Defect
+    from attnspec_authoring.third_party.known_defects import Findings
     from attnspec_authoring.third_party.running import Outcome
 
 _MOST_FAILURES = 25
@@ -20,7 +21,7 @@ _LEGEND = "Passed; ~ with a known defect; ! failed. What is not offered is not c
 
 
 def lines(
-    outcomes: Sequence[Outcome], findings: Findings, defects: Sequence[KnownDefect], cases: Mapping[str, Case]
+    outcomes: Sequence[Outcome], findings: Findings, defects: Sequence[Defect], cases: Mapping[str, Case]
 ) -> Iterator[str]:
     """Give the lines of the whole printout."""
     ran = [outcome for outcome in outcomes if outcome.problem is None]
@@ -84,7 +85,7 @@ def _worst(results: Sequence[Mapping[str, Any]]) -> str:
     return f"{max(ratios):.2f}" if ratios else "."
 
 
-def _defects(findings: Findings, defects: Sequence[KnownDefect]) -> Iterator[str]:
+def _defects(findings: Findings, defects: Sequence[Defect]) -> Iterator[str]:
     counts = Counter((defect, implementation) for (implementation, _, _), defect in findings.seen.items())
     for defect in defects:
         found = {name: counts[defect.id, name] for name in defect.implementations if counts[defect.id, name]}

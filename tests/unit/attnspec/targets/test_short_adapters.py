@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import attnspec
-from attnspec_authoring.third_party import read_known_defects
+from attnspec_authoring.results import read_defects
 
 GUIDE = Path(__file__).parents[4] / "spec" / "guides" / "adapters.md"
 BLOCKS = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL))
@@ -32,6 +32,6 @@ def test_an_example_is_right_as_it_stands(name, tmp_path):
     report = attnspec.validate(str(path), profile=["alibi", "cache", "varlen"], probes=False)
     passed = [result for result in report.results if result.status == "pass"]
     assert len(passed) > len(report.results) / 2
-    known = [defect for defect in read_known_defects() if BUILT_IN[name] in defect.implementations]
+    known = [defect for defect in read_defects() if BUILT_IN[name] in defect.implementations]
     wrong = [(result.case.id, result.dtype, result.verdict.message) for result in report.results if result.is_wrong]
     assert [entry for entry in wrong if not any(entry[0] in defect.cases for defect in known)] == []

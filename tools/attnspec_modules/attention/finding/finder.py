@@ -25,6 +25,7 @@ from attnspec_modules.attention.finding.probes import (
     shares,
     token_alone,
 )
+from attnspec_modules.attention.finding.rotations import rotation_of
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading, is_transposed
 from attnspec_modules.attention.rotating import OTHER_FORMS
@@ -95,7 +96,7 @@ class Finder:
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
                 if forward.rank == 3:
                     self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
-                self._take(rotates=self.runner.made(self.sizes, "float32").rotates)
+                self._take(rotates=self.runner.made(self.sizes, "float32").has_positions)
                 return
         raise self._asks_for(names, trouble)
 
@@ -277,6 +278,11 @@ class Finder:
         precision = {"accumulation": "float32"} if inside else {}
         self._take(conventions={**precision, **conventions}, without=without)
 
+    def rotate(self) -> None:
+        """Find how rotary positions pair features, and their base."""
+        if self.runner.made(_SIZES, "float32").rotates:
+            self._take(rotation=rotation_of(self.runner))
+
     def _comes_back(self, dtype: str) -> bool:
         tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
         weights = {name: np.eye(8).astype(numpy_dtype(dtype)) for name in MATRICES}
@@ -349,4 +355,5 @@ def find_reading(
         finder.fill_in()
         finder.attend()
         finder.declare()
+        finder.rotate()
     return finder.reading, tuple(finder.said)

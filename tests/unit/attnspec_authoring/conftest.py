@@ -3,7 +3,8 @@
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec_authoring.third_party import KnownDefect, Outcome
+from attnspec_authoring.results import Defect
+from attnspec_authoring.third_party import Outcome
 
 CASE = "documents/001/softmax_of_rows"
 
@@ -18,8 +19,8 @@ def result():
     """An entry of a report's results."""
 
     def make(**changes):
-        entry = {"case": CASE, "dtype": "float32", "status": "fail", "check": "values", "output": "output"}
-        return entry | {"worst": None, "message": "too far"} | changes
+        entry = {"case": CASE, "operation": "softmax", "dtype": "float32", "status": "fail", "check": "values"}
+        return entry | {"output": "output", "worst": None, "message": "too far"} | changes
 
     return make
 
@@ -31,6 +32,7 @@ def defect():
     def make(**changes):
         entry = {
             "id": "sums_in_the_wrong_order",
+            "title": "Sums in the wrong order",
             "implementations": ("torch", "jax"),
             "first_version": "2.13.0",
             "last_version": None,
@@ -42,8 +44,9 @@ def defect():
             "reproduction": "print(1)",
             "measured": "1",
             "link": None,
+            "report": None,
         }
-        return KnownDefect(**(entry | changes))
+        return Defect(**(entry | changes))
 
     return make
 
