@@ -72,6 +72,31 @@ def load(target: object, **options: Unpack[LoadOptions]) -> Implementation:
     return loaded(target_of(target, {name: value for name, value in said.items() if name != "bare_operation"}))
 
 
+def features_first(target: object) -> Implementation:
+    """Give an implementation in which a token is a column, every matrix being transposed, the contract's layout.
+
+    Parameters
+    ----------
+    target
+        Anything that :func:`attnspec.load` takes, or an implementation.
+
+    Returns
+    -------
+    Implementation
+        Takes and gives tensors in the contract's layout. It is called once for each batch entry, and once for each head
+        where it has no head axis; grouped heads are `Declined`.
+
+    Raises
+    ------
+    TargetError
+        If `target` cannot be found, imported or used.
+    """
+    from attnspec.targets.laid_out import laid_out
+
+    implementation = target if isinstance(target, Implementation) else load(target)
+    return laid_out(implementation, "features_first")
+
+
 def loaded(target: Target) -> Implementation:
     """Return the implementation that a target of Python names or is, in this process.
 
@@ -84,10 +109,12 @@ def loaded(target: Target) -> Implementation:
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
-        main = _main_part(found, adapter, target)
-        layer = _layer(found if main is None else main, adapter, target)
-        if layer is not None:
-            return layer
+        main: object | None = None
+        if not (isinstance(python, str) and python in BUILT_IN):
+            main = _main_part(found, adapter, target)
+            layer = _layer(found if main is None else main, adapter, target)
+            if layer is not None:
+                return layer
         holder, single, reported = _held(found, module, main, adapter, target)
         if isinstance(holder, Implementation):
             return _loaded_as_it_is(holder, target, adapter)
@@ -155,8 +182,7 @@ def _held(
 
 def _main_part(found: object, adapter: str, target: Target) -> object | None:
     """Return the function or class that a user's whole file is about, where the file is no adapter."""
-    is_ours = isinstance(target.python, str) and target.python in BUILT_IN
-    if is_ours or not isinstance(found, ModuleType) or target.operation is not None:
+    if not isinstance(found, ModuleType) or target.operation is not None:
         return None
     if found.__name__.partition(".")[0] in OUR_PACKAGES:
         return None
@@ -188,9 +214,8 @@ def _holds_operations(found: object, adapter: str) -> bool:
 
 
 def _may_be_a_layer(found: object, target: Target) -> bool:
-    is_ours = isinstance(target.python, str) and target.python in BUILT_IN
     is_said = inspect.isroutine(found) and target.operation is not None
-    return not (is_ours or is_said or isinstance(found, ModuleType))
+    return not (is_said or isinstance(found, ModuleType))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:
