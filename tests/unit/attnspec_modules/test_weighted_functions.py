@@ -110,6 +110,6 @@ def test_mistakes_in_them_are_seen(name, old, new):
     assert not validated(found(name, old, new)).conforms
 
 
-def test_what_is_demanded_and_unknown_is_asked_for_by_name():
+def test_what_is_demanded_and_unknown_is_requested_by_name():
     with pytest.raises(TargetError, match="colour"):
         attnspec.load(found("in_a_row", "n_heads):", "n_heads, colour, weather, tint):"))

@@ -115,7 +115,7 @@ def loaded(target: Target) -> Implementation:
             layer = _layer(found if main is None else main, adapter, target)
             if layer is not None:
                 return layer
-        holder, single, reported = _held(found, module, main, adapter, target)
+        holder, single, reported = _kept_in(found, module, main, adapter, target)
         if isinstance(holder, Implementation):
             return _loaded_as_it_is(holder, target, adapter)
         declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
@@ -146,7 +146,7 @@ def loaded(target: Target) -> Implementation:
         keep_recursion_limit(limit)
 
 
-def _held(
+def _kept_in(
     found: object, module: ModuleType | None, main: object, adapter: str, target: Target
 ) -> tuple[object, Single | None, Mapping[str, str]]:
     """Return the holder of operations, the one function in it whose operation was guessed, and what it was made with.

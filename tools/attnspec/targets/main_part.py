@@ -30,14 +30,14 @@ def main_part(module: ModuleType, adapter: str, declared: Sequence[str], renames
     if any(hasattr(module, name) for name in declared):
         return None
     own = {name: getattr(module, name) for name in own_callables(module)}
-    held = {name for name in own if name in OPERATIONS}
-    callers = [each for name, each in own.items() if name not in held and (not held or held & _names_used(each))]
-    meant = [each for each in callers if _is_layer(each) or _is_another_operation(each, module, held, renames)]
-    meant += [own[name] for name in held if _takes_weights(name, own[name])]
+    kept = {name for name in own if name in OPERATIONS}
+    callers = [each for name, each in own.items() if name not in kept and (not kept or kept & _names_used(each))]
+    meant = [each for each in callers if _is_layer(each) or _is_another_operation(each, module, kept, renames)]
+    meant += [own[name] for name in kept if _takes_weights(name, own[name])]
     # What serves another part is none by itself.
     serving = {name for each in meant for name in _names_used(each)}
     meant = [each for each in meant if each.__name__ not in serving]
-    if len(meant) > 1 and not held:
+    if len(meant) > 1 and not kept:
         names = ", ".join(each.__name__ for each in meant)
         raise TargetError(f"{adapter} defines {names}. Say which one is meant: {adapter}:{meant[0].__name__}")
     return meant[0] if len(meant) == 1 else None
@@ -76,16 +76,16 @@ def _takes_weights(name: str, function: object) -> bool:
     return False
 
 
-def _is_another_operation(found: object, module: ModuleType, held: set[str], renames: Mapping[str, str]) -> bool:
+def _is_another_operation(found: object, module: ModuleType, kept: set[str], renames: Mapping[str, str]) -> bool:
     """Return whether a function is, by its name or arguments, an operation that a file does not hold beside others."""
-    single = sure_function(found, module, renames) if held and isfunction(found) else None
-    return single is not None and single.operation not in held
+    single = sure_function(found, module, renames) if kept and isfunction(found) else None
+    return single is not None and single.operation not in kept
 
 
 def _names_used(found: Any) -> set[str]:
     """Return the names that the code of a function or of a class's methods uses."""
-    held = {"": found} if isfunction(found) else cast("Mapping[str, object]", vars(found))
-    functions = [each for each in held.values() if isfunction(each)]
+    kept = {"": found} if isfunction(found) else cast("Mapping[str, object]", vars(found))
+    functions = [each for each in kept.values() if isfunction(each)]
     return {name for function in functions for name in _names_in(function.__code__)}
 
 
