@@ -36,10 +36,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "attnspec_probes",
     ),
     ("attnspec.reports",),
-    ("attnspec.reports.html", "attnspec.validation"),
+    ("attnspec.reports.html", "attnspec.validation", "attnspec_vectors"),
     ("attnspec.guard", "attnspec.reports.formats", "attnspec.scaffold"),
     ("attnspec.command_line", "attnspec.gate", "attnspec_draws.campaign", "attnspec_draws.judge"),
-    ("attnspec.commands", "attnspec.pytest_plugin", "attnspec_draws.commands"),
+    ("attnspec.commands", "attnspec.pytest_plugin", "attnspec_draws.commands", "attnspec_vectors.commands"),
     ("attnspec",),
 )
 """The rooms of what is installed, from the ground up: one imports what lies below it, and nothing on its own floor.
@@ -47,7 +47,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 A room holds the rooms inside it that are not listed. The last is the door, which everybody else comes in by.
 """
 
-BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_modules", "attnspec_probes")
+BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_modules", "attnspec_probes", "attnspec_vectors")
 """Packages beside the validator, which knows them by name alone (`attnspec.base.extensions`)."""
 
 REGISTRIES = {
