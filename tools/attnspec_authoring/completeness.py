@@ -20,7 +20,7 @@ from attnspec.cases.reading import read_case, read_index
 from attnspec.contract import CAPABILITIES, CONVENTIONS, FAMILIES, OPERATIONS, PROFILES
 from attnspec.contract.declarations import CHOICES
 from attnspec.families.lookup import family_called, family_of
-from attnspec.grading import SYSTEMATIC
+from attnspec.grading import is_clause_of_run
 from attnspec.specification import clauses
 from attnspec_authoring.pictures import file_of
 
@@ -165,7 +165,7 @@ def _recipes() -> Iterator[str]:
     exercised = {clause for case in cases for clause in case.clauses}
     names = {f"{operation.family}/{operation.name}.md": operation.name for operation in OPERATIONS.values()}
     for clause in clauses().values():
-        if names[clause.page] in written and clause.id not in exercised and not clause.id.endswith(f".{SYSTEMATIC}"):
+        if names[clause.page] in written and clause.id not in exercised and not is_clause_of_run(clause.id):
             yield f"{_RECIPES}/{clause.page.partition('/')[0]}/ (the clauses of a case) lacks {clause.id}."
 
 

@@ -16,7 +16,7 @@ from attnspec.base.errors import RecipeError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.declarations import CHOICES
 from attnspec.contract.dtypes import INPUT_DTYPES, QUANTIZED_DTYPES
-from attnspec.grading import SYSTEMATIC
+from attnspec.grading import is_clause_of_run
 from attnspec_authoring.recipes import EVERY_DTYPE, authored_cases
 from attnspec_authoring.recipes.attention.attention import Sizes, attention, counting, probe, probe_sizes
 from attnspec_authoring.recipes.attention.pairwise import LEVELS, ROWS
@@ -217,7 +217,7 @@ def test_titles_sources_and_names(profile) -> None:
 
 
 def test_every_clause_of_the_spec_has_a_case_and_every_clause_of_a_case_exists() -> None:
-    of_runs = {clause for clause in clauses_of_the_spec() if clause.endswith(f".{SYSTEMATIC}")}
+    of_runs = {clause for clause in clauses_of_the_spec() if is_clause_of_run(clause)}
     assert {clause for case in CASES for clause in case.clauses} == clauses_of_the_spec() - of_runs
 
 

@@ -82,6 +82,29 @@ class TimedOut(NamedTuple):
 Answer = Outputs | Declined | Raised | Malformed | Crashed | TimedOut
 
 
+class LayerCheck(NamedTuple):
+    """Check of what no case can express, such as a cache inside: made of a layer where it was loaded.
+
+    `clause` is that of its operation's page, whose last word is the `name` of the check. `message` says what is wrong,
+    and is empty where nothing is.
+    """
+
+    operation: str
+    clause: str
+    dtype: str
+    message: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the check: ``cache``."""
+        return self.clause.rpartition(".")[2]
+
+    @property
+    def id(self) -> str:
+        """The id under which a failure stands in reports and baselines, as if it were a case."""
+        return f"layer/{self.operation}/{self.name}"
+
+
 @dataclass(frozen=True)
 class Declaration:
     """Declaration of an implementation: its operations, dtypes, conventions, lacking capabilities and layout.
@@ -95,6 +118,7 @@ class Declaration:
     for operations that are `not_arranged`: these have no other form in it.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
     called as the operations. `guessed` says which operation and which names were guessed, and how a layer is read.
+    `layer_checks` were made of a layer beside the cases.
     """
 
     name: str
@@ -115,6 +139,7 @@ class Declaration:
     unfit: Mapping[str, str] = field(default_factory=dict[str, str])
     guessed: str | None = None
     states_dtypes: bool = True
+    layer_checks: tuple[LayerCheck, ...] = ()
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:
         """Return the dtypes that it offers in an operation."""

@@ -15,7 +15,6 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.layout import layouts_of_clause, operation_in
 from attnspec.diagnosis.choosing import finite_results, one_for_each_case, spread_results
 from attnspec.diagnosis.evidence import Evidence
-from attnspec.grading import SYSTEMATIC
 from attnspec.runner import Result
 from attnspec.runner.result import Law
 from attnspec.specification import clauses
@@ -65,7 +64,6 @@ _PROMISED = {
     "outputs_unchanged": "repeatable",
     "repeatable": "repeatable",
     "dtype": "precision.dtype",
-    SYSTEMATIC: f"precision.{SYSTEMATIC}",
 }
 """Check to the clause that it tests, without the operation's name."""
 
@@ -308,5 +306,7 @@ def _clause_of(result: Result) -> str | None:
     if check == "rejects":
         refusals = [clause for clause in result.case.clauses if ".rejects." in clause]
         return (refusals or list(result.case.clauses))[0]
+    if result.is_of_run:
+        return result.case.clauses[0]
     clause = f"{OPERATIONS[result.case.operation].short_name}.{_PROMISED.get(check or '')}"
     return clause if clause in clauses() else None

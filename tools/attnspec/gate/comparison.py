@@ -206,7 +206,7 @@ class Comparison:
             if is_of_run(entry.case):
                 if entry.key not in self._right_of_run:
                     continue
-                sentence = f"is listed as {entry.status} and is no more than roundings explain now: remove it"
+                sentence = f"is listed as {entry.status} and is right now: remove it"
                 yield Finding("passes now", self.better, *entry.key, sentence)
                 continue
             if entry.case not in self.suite_ids:
@@ -220,8 +220,10 @@ class Comparison:
 
     @property
     def _right_of_run(self) -> set[Key]:
-        """The systematic errors that were measured, and are none."""
-        return {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
+        """The systematic errors that were measured, and are none, and the checks of a layer that hold."""
+        checks = self.report.declaration.layer_checks
+        unbroken = {(check.id, check.dtype) for check in checks if not check.message}
+        return unbroken | {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
 
     def _capabilities(self) -> Generator[Finding]:
         """Compare the operations and dtypes that are offered."""

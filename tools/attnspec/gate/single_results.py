@@ -14,6 +14,7 @@ from attnspec.gate.decision import Demands, judge
 from attnspec.grading import WRONG, Status
 from attnspec.reports.entries import is_of_run
 from attnspec.reports.report import Report
+from attnspec.runner.of_run import layer_failures
 from attnspec.runner.systematic import systematic_failures
 
 if TYPE_CHECKING:
@@ -81,8 +82,9 @@ class BesideBaseline:
         return next((found for found in comparison.of_results() if (found.subject, found.dtype) == subject), None)
 
     def contradicts_run(self, errors: tuple[SystematicError, ...]) -> tuple[Finding, ...]:
-        """Return how systematic errors of a whole run differ from the baseline's expectation."""
-        report = replace(self._report(*systematic_failures(errors)), systematic=errors)
+        """Return how what is of a whole run differs from the baseline's expectation: systematic errors, and checks."""
+        failures = (*systematic_failures(errors), *layer_failures(self._declaration.layer_checks))
+        report = replace(self._report(*failures), systematic=errors)
         comparison = Comparison(report, self._baseline, "fails")
         found = (*comparison.of_results(), *comparison.entries_without_result())
         return tuple(finding for finding in found if is_of_run(finding.subject))

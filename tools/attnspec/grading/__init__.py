@@ -3,7 +3,9 @@
 from attnspec.grading.elements import Compared, InInterval, Worst, compare, in_interval, left_open
 from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Run, Values, expectation
 from attnspec.grading.verdicts import (
+    LAYER,
     NOT_GRADED,
+    OF_RUN,
     OUTPUTS_UNCHANGED,
     RIGHT,
     STATUSES,
@@ -12,11 +14,14 @@ from attnspec.grading.verdicts import (
     Status,
     Verdict,
     grade,
+    is_clause_of_run,
     with_overwritten,
 )
 
 __all__ = [
+    "LAYER",
     "NOT_GRADED",
+    "OF_RUN",
     "OUTPUTS_UNCHANGED",
     "RIGHT",
     "STATUSES",
@@ -37,6 +42,7 @@ __all__ = [
     "expectation",
     "grade",
     "in_interval",
+    "is_clause_of_run",
     "left_open",
     "with_overwritten",
 ]

@@ -40,6 +40,18 @@ OUTPUTS_UNCHANGED = "outputs_unchanged"
 SYSTEMATIC = "systematic"
 """The check of a run that fails where the errors of all results together have a cause that no rounding has."""
 
+LAYER = "layer"
+"""The check of a run that fails where a layer does wrong in what no case can express."""
+
+OF_RUN = (SYSTEMATIC, LAYER)
+"""Checks of a run as a whole: their failures are of no case, and their profiles are named after them."""
+
+
+def is_clause_of_run(clause: str) -> bool:
+    """Return whether a clause is of a run as a whole, so that no case exercises it: ``multi_head.layer.cache``."""
+    return clause.endswith(f".{SYSTEMATIC}") or f".{LAYER}." in clause
+
+
 _ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in conventions_settling(Settles.LIFETIME))
 
 _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nothing is expected of it"
@@ -48,9 +60,9 @@ _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or n
 class Verdict(NamedTuple):
     """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
-    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole it
-    is systematic. Of several outputs,
-    the first wrong step in the order of computing is named with the right ones before it. `worst` is of the output that
+    Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole
+    systematic and layer. Of several outputs, the first wrong step in the order of computing is named with the right
+    ones before it. `worst` is of the output that
     failed, or of all; `median` is of error / tolerance over the graded elements of the first output. `ungraded`
     elements have a tolerance that says nothing, or are expected of nobody. `under` names declared alternatives.
     `fused`: whether half precision graded unfused would pass the fused grade too; None where that is not the question.

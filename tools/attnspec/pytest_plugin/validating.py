@@ -32,7 +32,8 @@ from attnspec.pytest_plugin.explaining import Explaining, contradiction_sentence
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.reports.taken_arguments import Taking
 from attnspec.runner import Key, Resolved, Result, Run, Session, offered_part, planned_runs, run_by_itself, ungraded_run
-from attnspec.runner.systematic import systematic_errors, with_pulls
+from attnspec.runner.of_run import layer_failures
+from attnspec.runner.systematic import systematic_errors, systematic_failures, with_pulls
 from attnspec.targets import Declaration, Implementation
 from attnspec.targets.target import Target, option_of, pairs, target_of
 from attnspec.validation import check_dtypes_and_conventions
@@ -206,7 +207,8 @@ def contradictions_of_run(
     ]
     errors = systematic_errors(results, Resolved({**declaration.conventions, **conventions}))
     if not options.attnspec_baseline:
-        return tuple(f"{error.id} ({error.dtype}): {error.sentence}" for error in errors if error.is_wrong)
+        failures = (*systematic_failures(errors), *layer_failures(declaration.layer_checks))
+        return tuple(f"{each.case.id} ({each.dtype}): {each.verdict.message}" for each in failures)
     baseline = BesideBaseline(read_baseline(Path(options.attnspec_baseline)), declaration, conventions)
     return tuple(f"{found.subject} ({found.dtype}): {found.sentence}" for found in baseline.contradicts_run(errors))
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
-from attnspec.grading import NOT_GRADED, SYSTEMATIC, WRONG
+from attnspec.grading import NOT_GRADED, OF_RUN, WRONG
 from attnspec.reports import wording
 from attnspec.targets.target import Target, invocation_fields
 
@@ -20,7 +20,7 @@ _LONGEST_WORD = 200
 
 def is_of_run(case: str) -> bool:
     """Return whether an id is of the run as a whole, and of no case."""
-    return profile_of(case) == SYSTEMATIC
+    return profile_of(case) in OF_RUN
 
 
 def implementation_name(document: Mapping[str, Any]) -> str:

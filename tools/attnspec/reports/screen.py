@@ -27,6 +27,7 @@ _FAILED_CHECKS = {
     "repeatable": "A result depends on other calls than its own.",
     "dtype": "Results have another dtype than they must have.",
     "systematic": "Each passing result is within its tolerance, but roundings would scatter, and these pull together.",
+    "layer": "No case can express this, so that the layer was called by itself.",
 }
 """Check to the sentence on the fault where it fails."""
 
@@ -89,6 +90,16 @@ def most_explained(problems: Sequence[Problem]) -> str:
     """Return the word that `attnspec explain` says most about: a mistake or a clause, else a case."""
     found = (word_to_explain(diagnosis_to_json(entry)) for problem in problems for entry in problem.diagnosis)
     return next(filter(None, found), problems[0].clearest.case.id)
+
+
+def clause_to_read(problem: Problem) -> str | None:
+    """Return the clause that a problem breaks, or seems to, else the first of its clearest case; None without any."""
+    for entry in map(diagnosis_to_json, problem.diagnosis):
+        if entry["clause"] is not None:
+            return entry["clause"]
+        if suspected := suspected_clauses(entry):
+            return suspected[0]
+    return next(iter(problem.clearest.case.clauses), None)
 
 
 def not_graded_line(report: Report, room: int) -> str | None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.plain_text import plain_text
 from attnspec.cases import Case
-from attnspec.grading import SYSTEMATIC, WRONG, Run, Status, Verdict
+from attnspec.grading import OF_RUN, WRONG, Run, Status, Verdict
 
 _OF_CALLS = (".inputs_unchanged", ".memory_layout", ".repeatable")
 """Endings of clauses about a call: its inputs, its effects on them, and the outputs of a second one."""
@@ -85,7 +85,7 @@ class Result(NamedTuple):
     @property
     def is_of_run(self) -> bool:
         """Whether it is of the run as a whole, and of no case."""
-        return self.verdict.check == SYSTEMATIC
+        return self.verdict.check in OF_RUN
 
     @property
     def is_wrong(self) -> bool:

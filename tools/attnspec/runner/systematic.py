@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -21,8 +20,9 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import HALF_PRECISION, rounded_to
 from attnspec.families.lookup import family_of
-from attnspec.grading import SYSTEMATIC, NotGraded, Run, Verdict
+from attnspec.grading import SYSTEMATIC
 from attnspec.grading.pull import Pull, pulls_of
+from attnspec.runner.of_run import failure_of_run
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
 
@@ -211,31 +211,9 @@ def systematic_failures(errors: Sequence[SystematicError]) -> tuple[Result, ...]
 
 
 def _failure(error: SystematicError) -> Result:
-    operation = OPERATIONS[error.operation]
-    case = Case(
-        id=error.id,
-        revision=1,
-        title=f"The errors of all passing cases of {error.operation} together",
-        operation=error.operation,
-        profile=SYSTEMATIC,
-        clauses=(f"{operation.short_name}.precision.{SYSTEMATIC}",),
-        targets=(),
-        errata=(),
-        source=MappingProxyType({}),
-        dtypes=(error.dtype,),
-        inputs=MappingProxyType({}),
-        attributes=MappingProxyType({}),
-        expected=None,
-        sample=MappingProxyType({}),
-        memory_order=MappingProxyType({}),
-        rejects=None,
-        properties=None,
-        changed_argument=None,
-        conventions=(),
-        printed=(),
-    )
-    run = Run(case, error.dtype, operation, family_of(error.operation), {}, NotGraded(error.sentence))
-    return Result(run, Verdict("fail", SYSTEMATIC, message=error.sentence), 0.0, None)
+    clause = f"{OPERATIONS[error.operation].short_name}.precision.{SYSTEMATIC}"
+    title = f"The errors of all passing cases of {error.operation} together"
+    return failure_of_run(error.operation, error.id, title, clause, error.dtype, error.sentence)
 
 
 class Fit(NamedTuple):

@@ -15,7 +15,16 @@ from attnspec.base.errors import TargetError, Unsupported, UsageError
 from attnspec.contract import CAPABILITIES, EXAMPLES, OPERATIONS
 from attnspec.contract.declarations import check_capabilities, check_conventions
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.contract.implementation import GUESSED, Answer, Declaration, Declined, Outputs, Raised, Request
+from attnspec.contract.implementation import (
+    GUESSED,
+    Answer,
+    Declaration,
+    Declined,
+    LayerCheck,
+    Outputs,
+    Raised,
+    Request,
+)
 from attnspec.contract.layout import operation_in, read_layout
 from attnspec.contract.operation import Operation
 from attnspec.targets.calling import OUR_PACKAGES, Signature, error_position, read_returned, read_signature
@@ -275,8 +284,8 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
     version = read_attribute(holder, "version", adapter) or (
         read_attribute(holder, "__version__", adapter) if isinstance(holder, ModuleType) else None
     )
-    declared = ("conventions", "without", "dtypes")
-    conventions, without, dtypes = (read_attribute(holder, each, adapter) for each in declared)
+    declared = ("conventions", "without", "dtypes", "layer_checks")
+    conventions, without, dtypes, checks = (read_attribute(holder, each, adapter) for each in declared)
     dtypes_of: dict[str, tuple[str, ...]] = {}
     if isinstance(dtypes, Mapping):
         dtypes_of = _dtypes_by_operation(cast("Mapping[object, object]", dtypes), adapter, operations)
@@ -296,6 +305,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         states_dtypes=dtypes is not None,
         layout=layout,
         not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
+        layer_checks=cast("tuple[LayerCheck, ...]", checks) if isinstance(checks, tuple) else (),
     )
 
 

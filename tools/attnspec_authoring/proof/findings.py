@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import FORMAT
 from attnspec.contract.dtypes import HALF_PRECISION
-from attnspec.grading import SYSTEMATIC
+from attnspec.grading import is_clause_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,8 +52,8 @@ class Findings:
 
 def find(matrix: Matrix, clauses: Iterable[str], exercised: Iterable[str]) -> Findings:
     """Read the findings of a whole matrix, by the ids of all clauses and of those that a case exercises."""
-    # What errors have in common is of a whole run, of no case, and no mistake of the catalogue is so small.
-    clauses = tuple(clause for clause in clauses if not clause.endswith(f".{SYSTEMATIC}"))
+    # What is of a whole run is of no case, and no mistake of the catalogue breaks it.
+    clauses = tuple(clause for clause in clauses if not is_clause_of_run(clause))
     exercised = set(exercised)
     broken = {trial.clause for trial in matrix.mistakes}
     return Findings(

@@ -204,9 +204,9 @@ def _found(
     if beside.wrong:
         why = f"All {at.draws} draws at the shapes passed. Beside them: {_why(report, beside, diagnosis, stopped)}"
         return "right at your shapes, wrong beside them", why
-    systematic = [result.verdict.message for result in report.wrong if result.is_of_run]
-    if systematic:
-        return "wrong", f"Each of {at.passed} draws passed, but all together are off: {'; '.join(systematic)}."
+    of_run = [result.verdict.message for result in report.wrong if result.is_of_run]
+    if of_run:
+        return "wrong", f"Each of {at.passed} draws passed, but all together are off: {'; '.join(of_run)}."
     if stopped:
         return "wrong", f"All {at.passed} draws that were called passed. {stopped}"
     declined = f"; {beside.declined} there it declined" if beside.declined else ""

@@ -13,11 +13,11 @@ from attnspec_modules.attention.finding import find_reading
 from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_adapter_text import adapter_of
-from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading
+from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading, Rotation
 from attnspec_modules.attention.weighted_functions import layer_of
 from attnspec_modules.libraries import library_called, library_of
 
-__all__ = ["Forward", "MaskForm", "Placement", "found_layer", "read_layer", "written_layer"]
+__all__ = ["Forward", "MaskForm", "Placement", "Rotation", "found_layer", "read_layer", "written_layer"]
 
 
 def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace:

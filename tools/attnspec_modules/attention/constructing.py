@@ -24,6 +24,7 @@ class Sizes(NamedTuple):
     """Numbers with which a layer is made.
 
     `keys` and `values` are widths of projections, and `context` that of the tokens of both, where they are others.
+    `kv_heads` is the number of heads of keys and values, where it is another; `theta` is the base of rotary positions.
     """
 
     width: int
@@ -34,6 +35,8 @@ class Sizes(NamedTuple):
     keys: int | None = None
     values: int | None = None
     context: int | None = None
+    kv_heads: int | None = None
+    theta: float = 10000.0
 
 
 class Settings(dict[str, Any]):
@@ -101,7 +104,7 @@ def _globals(layer_class: type) -> dict[str, Any]:
         if (
             name in used
             and isinstance(value, int | float)
-            and meaning in ("width", "length", "heads", "head_width", "none")
+            and meaning in ("width", "length", "heads", "kv_heads", "head_width", "none")
         ):
             found[_GLOBAL + name] = _VALUES.get(meaning, meaning)
     return found
@@ -142,8 +145,7 @@ def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, A
             if default is _EMPTY or default is None:
                 found[name] = _configuration(layer_class, parameter)
         elif meaning in WORDS:
-            is_switch = meaning == "causal"
-            if not is_switch or default is _EMPTY or isinstance(default, bool):
+            if _may_mean(meaning, default):
                 found[name] = meaning
         elif meaning is not None and meaning in _VALUES:
             value = _VALUES[meaning]
@@ -156,6 +158,13 @@ def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, A
     if undecided:
         raise UndecidedError(undecided)
     return found
+
+
+def _may_mean(meaning: str, default: Any) -> bool:
+    """Return whether an argument of such a name and default may be a switch, or the base of rotary positions."""
+    if default is _EMPTY or meaning not in ("causal", "theta"):
+        return True
+    return isinstance(default, bool) if meaning == "causal" else type(default) in (int, float) and default > 1
 
 
 def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str, Any]:
@@ -218,6 +227,18 @@ def _fields(configuration: type) -> list[str]:
     ]
 
 
+def has_word(layer_class: type, constructor: Mapping[str, Any], word: str) -> bool:
+    """Return whether a layer is made with what a word stands for; or asks a configuration for it by name."""
+    for value in constructor.values():
+        if value == word or (is_dict(value) and word in value.values()):
+            return True
+        if value == {"": None}:
+            code = layer_class.__init__.__code__
+            names = (*code.co_names, *(each for each in code.co_consts if isinstance(each, str)))
+            return any(meaning_of("constructor", name) == word for name in names)
+    return False
+
+
 def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
     """Return the arguments of a constructor for the numbers of a case."""
     return {
@@ -230,6 +251,8 @@ def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
 def _number(value: Any, sizes: Sizes) -> Any:
     if value == "context":
         return sizes.context or sizes.width
+    if value == "kv_heads":
+        return sizes.kv_heads or sizes.heads
     if value == "inner":
         return sizes.keys or sizes.width
     if value == "head_width":

@@ -27,8 +27,7 @@ def findings(reading: Reading) -> tuple[str, ...]:
                 "mask": "causality: as a mask",
                 "none": "causality: none",
             }[reading.causality],
-            _of_cache(reading),
-            "positions inside it are left out, since multi_head_attention has none" if reading.rotates else "",
+            _of_rotation(reading),
             *reading.left_out,
         )
         if sentence
@@ -76,10 +75,15 @@ def _of_call(reading: Reading) -> str:
     return f"called with {tokens}, as {shape}{weights}"
 
 
-def _of_cache(reading: Reading) -> str:
-    if reading.forward.grows is None or reading.causality == "none":
+def _of_rotation(reading: Reading) -> str:
+    if not reading.rotates:
         return ""
-    return "causal tokens come in parts, too, the first half at once and then one by one, so that the cache grows"
+    left_out = "positions inside it are left out of the cases, since multi_head_attention has none"
+    if reading.rotation is None:
+        return left_out
+    pairing, theta, share = reading.rotation.pairing, reading.rotation.theta, reading.rotation.share
+    of = "" if share == 1 else f", {share:g} of the features of a head"
+    return f"rotates queries and keys: {pairing} pairing, base {theta:g}{of}; {left_out}"
 
 
 def _of_mask(form: MaskForm) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from attnspec.base.errors import Unsupported
+from attnspec_modules.attention.checking import checked
 from attnspec_modules.attention.found_in_words import findings
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading, are_same
@@ -18,8 +19,9 @@ _TOKENS = ("query", "key", "value")
 
 
 def holder_of(runner: LayerRunner, name: str, unclear: tuple[str, ...] = ()) -> SimpleNamespace:
-    """Return an object with the operations that a layer is, its dtypes, conventions, and `findings`."""
+    """Return an object with the operations that a layer is, its dtypes, conventions, checks, and `findings`."""
     reading = runner.reading
+    by_itself = checked(lambda rotation: runner if rotation is None else runner.rotating(rotation))
     operations: dict[str, Any] = {"multi_head_attention": _multi_head_attention(runner)}
     if not reading.has_heads and reading.causality != "built in":
         operations["single_head_attention"] = _single_head_attention(runner)
@@ -29,7 +31,13 @@ def holder_of(runner: LayerRunner, name: str, unclear: tuple[str, ...] = ()) -> 
         dtypes=reading.dtypes,
         conventions=dict(reading.conventions),
         without=reading.without,
-        findings=(f"{name} is {' and '.join(operations)}, read so:", *findings(reading), *unclear),
+        layer_checks=by_itself.checks,
+        findings=(
+            f"{name} is {' and '.join(operations)}, read so:",
+            *findings(reading),
+            *unclear,
+            *by_itself.findings,
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,29 +12,35 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
-from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading, Rotation
 from attnspec_modules.attention.masking import CannotSayError, fitting_mask
 from attnspec_modules.attention.placing import filled, of_each_head
-from attnspec_modules.attention.rotating import is_table, neutral, rotating_functions, standing_still, still
+from attnspec_modules.attention.rotating import (
+    is_rotary,
+    is_table,
+    leaves_rotation_out,
+    rotating_functions,
+    standing_still,
+    still,
+    table_of,
+)
 from attnspec_modules.libraries import Library, Parameter
 from attnspec_modules.libraries.kinds import entries_of
 
 _SHORTEST = 64
 """Tokens for which a layer is made where cases have fewer: one layer then serves them all."""
 
-_ALIKE = {2: 0.05, 4: 1e-4, 8: 1e-9}
-"""Distance of two outputs that are alike, as a share of the largest number, by the bytes of a number."""
-
 _MOST_KEPT = 64
 """Layers that are kept for other cases of their shape."""
 
 
 class Made(NamedTuple):
-    """A layer, the parameters it holds, its state before any call, and whether it rotates, which is taken out."""
+    """A layer, the parameters it holds, its state before any call, whether it has positions inside, and rotary ones."""
 
     layer: Any
     parameters: Mapping[str, Parameter]
     state: Any
+    has_positions: bool
     rotates: bool
 
 
@@ -49,12 +55,19 @@ class Call(NamedTuple):
 
 
 class LayerRunner:
-    """Runs layers of a class as they are read; `raw` gives arguments of the call beside those of the reading."""
+    """Runs layers of a class as they are read; `raw` gives arguments of the call beside those of the reading.
 
-    def __init__(self, layer_class: type, library: Library, reading: Reading) -> None:
-        self.layer_class, self.library, self.reading = layer_class, library, reading
+    Positions inside are left out, unless there is a `rotation`, of which tables are given that the call demands.
+    """
+
+    def __init__(self, layer_class: type, library: Library, reading: Reading, rotation: Rotation | None = None) -> None:
+        self.layer_class, self.library, self.reading, self.rotation = layer_class, library, reading, rotation
         self._made: dict[tuple[Any, ...], Made] = {}
         self._rotating = rotating_functions(layer_class)
+
+    def rotating(self, rotation: Rotation) -> LayerRunner:
+        """Return a runner of the same layer with its rotary positions."""
+        return LayerRunner(self.layer_class, self.library, self.reading, rotation)
 
     def made(self, sizes: Sizes, dtype: str) -> Made:
         """Return a layer for shapes and a dtype, which is made anew where there is none."""
@@ -66,17 +79,22 @@ class LayerRunner:
                     # Its variables appear in the first call.
                     tokens = np.zeros((1, 2, sizes.width), numpy_dtype(dtype))
                     self.library.called(layer, [], self._arguments(Call(tokens, tokens, tokens), sizes, {}), dtype)
-            rotates = still(layer) or bool(self._rotating) or any(map(is_table, self.reading.forward.fixed.values()))
+            given = any(map(is_table, self.reading.forward.fixed.values()))
+            rotates = is_rotary(layer) or bool(self._rotating) or given or leaves_rotation_out(self.layer_class)
+            has_positions = (self.rotation is None and still(layer)) or rotates
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
-            self._made[sizes, dtype] = Made(layer, self.library.parameters(layer), self.library.state(layer), rotates)
+            state = self.library.state(layer)
+            self._made[sizes, dtype] = Made(layer, self.library.parameters(layer), state, has_positions, rotates)
         return self._made[sizes, dtype]
 
     @contextmanager
     def _around(self, sizes: Sizes) -> Generator[None]:
         """Have the layer's file hold the numbers of a case where it is made with them, and rotate nothing."""
         scope = scope_of(self.layer_class)
-        changed = globals_with(self.reading.constructor, sizes) | standing_still(scope, self._rotating)
+        changed = globals_with(self.reading.constructor, sizes)
+        if self.rotation is None:
+            changed |= standing_still(scope, self._rotating)
         before = {name: scope[name] for name in changed}
         scope.update(changed)
         try:
@@ -92,15 +110,16 @@ class LayerRunner:
         made = self.ready(call, weights, heads)
         try:
             with self._around(sizes):
-                if raw is None and self._grows(call):
-                    output, shares = self._whole_or_grown(made, call, sizes), None
-                else:
-                    output, shares, _ = self._called(made, call, sizes, self._arguments(call, sizes, raw))
+                output, shares, _ = self._called(made, call, sizes, self._arguments(call, sizes, raw))
         finally:
             self.library.reset(made.layer, made.state)
+        return self._beside_output(made, output, weights), shares
+
+    def _beside_output(self, made: Made, output: NDArray[Any], weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """Return an output times the case's matrix, where the layer has none."""
         if "w_output" in weights and not _fills(self.reading, made, "w_output"):
-            output = projected(output, weights["w_output"], weights.get("b_output"))
-        return output, shares
+            return projected(output, weights["w_output"], weights.get("b_output"))
+        return output
 
     def tried(
         self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
@@ -128,52 +147,40 @@ class LayerRunner:
         returned = self.library.called(made.layer, [], named, call.query.dtype.name)
         return *self._read(returned, call, sizes.heads), returned
 
-    def _grows(self, call: Call) -> bool:
-        """Return whether a case is one for the cache: tokens one after another, each of which sees those before it."""
-        is_one = call.query.shape == call.key.shape and call.query.shape[1] > 1
-        return self.reading.forward.grows is not None and is_one and call.is_causal and call.mask is None
+    def run_in_parts(
+        self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, parts: Sequence[tuple[int, int]]
+    ) -> NDArray[Any]:
+        """Return the output (B, S, D) of causal tokens that come in parts, from one position to another, by the cache.
 
-    def _whole_or_grown(self, made: Made, call: Call, sizes: Sizes) -> NDArray[Any]:
-        """Return the output of all tokens at once, or, where the cache makes something else of them, what it makes.
-
-        A layer that makes something else of the first tokens when others follow is wrong without its cache, too.
+        A part of one token alone needs no causality: it is the last one.
         """
-        grown = self._grown(made, call, sizes)
-        if self.reading.causality == "none":
-            return grown
-        half = (call.query.shape[1] + 1) // 2
-        outputs: list[NDArray[Any]] = []
-        for part in (call, Call(call.query[:, :half], call.key[:, :half], call.value[:, :half], None, is_causal=True)):
-            self.library.reset(made.layer, made.state)
-            outputs.append(self._called(made, part, sizes, self._arguments(part, sizes))[0])
-        whole, first = outputs
-        is_of_the_cache = _alike(whole[:, :half], first) and not _alike(whole, grown)
-        return grown if is_of_the_cache else whole
-
-    def _grown(self, made: Made, call: Call, sizes: Sizes) -> NDArray[Any]:
-        """Return the output of tokens that come in parts: the first half at once, then one by one."""
-        forward, tokens = self.reading.forward, call.query.shape[1]
+        forward, sizes = self.reading.forward, self._sizes(call, heads, weights)
         assert forward.grows is not None
-        first = (tokens + 1) // 2 if self.reading.causality != "none" else 1
+        made = self.ready(call, weights, heads)
         outputs: list[NDArray[Any]] = []
         cache: Any = None
-        for begin, end in [(0, first), *((position, position + 1) for position in range(first, tokens))]:
-            parts = [array[:, begin:end] for array in call[:3]]
-            part = Call(parts[0], parts[1], parts[2], None, is_causal=begin == 0 and end > 1)
-            named = self._arguments(part, sizes) | dict.fromkeys(forward.switched, True)
-            if forward.position is not None:
-                named[forward.position] = begin
-            if forward.cache is not None and forward.grows == "returned":
-                named[forward.cache] = cache
-            output, _, returned = self._called(made, part, sizes, named)
-            if forward.grows == "returned":
-                cache = _cache_in(returned, forward)
-            outputs.append(output)
-        return np.concatenate(outputs, axis=1)
+        try:
+            with self._around(sizes):
+                for begin, end in parts:
+                    query, key, value = (array[:, begin:end] for array in call[:3])
+                    part = Call(query, key, value, None, is_causal=end - begin > 1)
+                    named = self._arguments(part, sizes, past=begin) | dict.fromkeys(forward.switched, True)
+                    if forward.position is not None:
+                        named[forward.position] = begin
+                    if forward.cache is not None and forward.grows == "returned":
+                        named[forward.cache] = cache
+                    output, _, returned = self._called(made, part, sizes, named)
+                    if forward.grows == "returned":
+                        cache = _cache_in(returned, forward)
+                    outputs.append(output)
+        finally:
+            self.library.reset(made.layer, made.state)
+        return self._beside_output(made, np.concatenate(outputs, axis=1), weights)
 
     def ready(self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int) -> Made:
         """Return a layer for a call, filled with its weights."""
-        made = self.made(self._sizes(call, heads, weights), call.query.dtype.name)
+        sizes = self._sizes(call, heads, weights)
+        made = self.made(sizes, call.query.dtype.name)
         shapes = {name: parameter.shape for name, parameter in made.parameters.items()}
         width, dtype = call.query.shape[-1], call.query.dtype
         zeros: dict[str, NDArray[Any]] = {}
@@ -186,24 +193,31 @@ class LayerRunner:
             nothing = np.zeros((width, width), dtype)
             given["w_key"] = np.concatenate([given["w_key"], nothing])
             given["w_value"] = np.concatenate([nothing, given["w_value"]])
-        self.library.fill(made.layer, filled(self.reading.parameters, shapes, given, heads))
+        self.library.fill(made.layer, filled(self.reading.parameters, shapes, given, heads, sizes.kv_heads or heads))
         return made
 
     def _sizes(self, call: Call, heads: int, weights: Mapping[str, NDArray[Any]]) -> Sizes:
         longest = max(call.query.shape[-2], call.key.shape[-2], _SHORTEST)
         causal = call.is_causal if self.reading.causality == "constructor" else False
         width = call.query.shape[-1]
-        keys, values = (
-            None if name not in weights or weights[name].shape[-1] == width else weights[name].shape[-1]
-            for name in ("w_query", "w_value")
-        )
+        widths = {name: weights[name].shape[-1] if name in weights else width for name in MATRICES[:3]}
+        keys, values = (None if widths[name] == width else widths[name] for name in ("w_query", "w_value"))
         context = None if self.reading.takes_one_context(call.key, call.value) else 2 * width
-        return Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values, context)
+        sizes = Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values, context)
+        if heads > 1 and widths["w_key"] != widths["w_query"]:
+            # Heads of queries share those of keys and values.
+            sizes = sizes._replace(values=None, kv_heads=widths["w_key"] * heads // widths["w_query"])
+        return sizes if self.rotation is None else sizes._replace(theta=self.rotation.theta)
 
-    def _arguments(self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _arguments(
+        self, call: Call, sizes: Sizes, raw: Mapping[str, Any] | None = None, past: int = 0
+    ) -> dict[str, Any]:
+        """Return the arguments of a call, before which so many tokens came in others."""
         forward = self.reading.forward
+        positions = range(past, past + call.query.shape[-2])
         named: dict[str, Any] = {
-            name: neutral(value, call.query.shape[-2], sizes, call.query.dtype) for name, value in forward.fixed.items()
+            name: table_of(value, positions, sizes, call.query.dtype, self.rotation)
+            for name, value in forward.fixed.items()
         }
         context = call.key if sizes.context is None else np.concatenate([call.key, call.value], axis=-1)
         tokens = {"query": call.query, "x": call.query, "key": call.key, "value": call.value, "context": context}
@@ -215,16 +229,16 @@ class LayerRunner:
         if forward.causal is not None and self.reading.causality == "argument":
             named[forward.causal] = call.is_causal
         if raw is None:
-            named |= self._mask(call, sizes.heads)
+            named |= self._mask(call, sizes.heads, past)
         else:
             named |= {form.name: None for form in self.reading.masks if form.needed} | dict(raw)
         return named
 
-    def _mask(self, call: Call, heads: int) -> dict[str, Any]:
+    def _mask(self, call: Call, heads: int, past: int) -> dict[str, Any]:
         causal = call.is_causal and self.reading.causality == "mask"
-        shape = (call.query.shape[0], heads, call.query.shape[1], call.key.shape[1])
+        shape = (call.query.shape[0], heads, call.query.shape[1], past + call.key.shape[1])
         try:
-            return fitting_mask(self.reading.masks, call.mask, shape, call.query.dtype, causal=causal)
+            return fitting_mask(self.reading.masks, call.mask, shape, call.query.dtype, causal=causal, past=past)
         except CannotSayError as reason:
             raise Unsupported(str(reason)) from None
 
@@ -250,13 +264,6 @@ class LayerRunner:
         if weights is not None and (weights.shape != expected or weights.dtype.itemsize < output.dtype.itemsize):
             weights = None
         return output, weights
-
-
-def _alike(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Return whether two outputs are the same but for roundings."""
-    wide = one.astype(np.float64), other.astype(np.float64)
-    size = float(np.nanmax(np.abs(wide[0]), initial=0.0))
-    return bool(np.allclose(*wide, rtol=0.0, atol=_ALIKE[one.dtype.itemsize] * size, equal_nan=True))
 
 
 def _fills(reading: Reading, made: Made, name: str) -> bool:

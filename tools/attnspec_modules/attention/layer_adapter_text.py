@@ -13,6 +13,7 @@ from attnspec_modules.libraries.kinds import attributes_of, is_dict, is_listed
 
 _DECLARED = ("dtypes", "conventions", "without")
 _LONGEST_LINE = 110
+_NAMES = ("Forward", "MaskForm", "Placement")
 
 
 def adapter_of(layer_class: type, reading: Reading, operations: tuple[str, ...], imports: list[str]) -> str:
@@ -21,6 +22,7 @@ def adapter_of(layer_class: type, reading: Reading, operations: tuple[str, ...],
     configurations = _configurations(reading.constructor, layer_class)
     arguments = [f"    {each.name}={_written(getattr(reading, each.name), configurations)}," for each in _said(reading)]
     names = ", ".join([name, *dict.fromkeys(configurations.values())])
+    rotation = "" if reading.rotation is None else ", Rotation"
     lines = [
         f'"""{module}.{name} as {" and ".join(operations)}, begun by `attnspec init`.',
         "",
@@ -30,13 +32,14 @@ def adapter_of(layer_class: type, reading: Reading, operations: tuple[str, ...],
         *imports,
         f"from {module} import {names}",
         "",
-        "from attnspec_modules.attention.adapting import Forward, MaskForm, Placement, read_layer",
+        f"from attnspec_modules.attention.adapting import {', '.join(_NAMES)}{rotation}, read_layer",
         "",
         "layer = read_layer(",
         f"    {name},",
         *arguments,
         ")",
         *(f"{operation} = layer.{operation}" for operation in operations),
+        "layer_checks = layer.layer_checks",
         *(f"{declared} = {getattr(reading, declared)!r}" for declared in _DECLARED if getattr(reading, declared)),
         "",
     ]

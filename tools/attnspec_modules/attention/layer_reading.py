@@ -12,7 +12,20 @@ from numpy.typing import NDArray
 MATRICES = ("w_query", "w_key", "w_value", "w_output")
 BIASES = ("b_query", "b_key", "b_value", "b_output")
 
-WORDS = ("width", "context", "inner", "heads", "head_width", "value_width", "length", "batch", "causal", "rngs")
+WORDS = (
+    "width",
+    "context",
+    "inner",
+    "heads",
+    "kv_heads",
+    "head_width",
+    "value_width",
+    "length",
+    "batch",
+    "causal",
+    "theta",
+    "rngs",
+)
 """What stands for a number of the case among the arguments of a constructor."""
 
 
@@ -82,10 +95,23 @@ class Forward:
 
 
 @dataclass(frozen=True)
+class Rotation:
+    """Rotation of queries and keys inside a layer: `pairing` as `apply_rotary` has it, and the `theta` of its powers.
+
+    `share` of the features of a head are rotated, the first ones.
+    """
+
+    pairing: str = "half"
+    theta: float = 10000.0
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
 class Reading:
     """All that was found of a layer.
 
-    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``.
+    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``. `rotates`: there are positions
+    inside; `rotation` says which, where they are rotary.
     """
 
     constructor: Mapping[str, Any]
@@ -94,6 +120,7 @@ class Reading:
     masks: tuple[MaskForm, ...] = ()
     causality: str = "none"
     rotates: bool = False
+    rotation: Rotation | None = None
     has_heads: bool = True
     left_out: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)

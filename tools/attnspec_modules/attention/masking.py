@@ -23,19 +23,22 @@ def fitting_mask(
     dtype: Any,
     *,
     causal: bool = False,
+    past: int = 0,
 ) -> dict[str, Any]:
     """Return the masks to be given, by argument, for a mask that broadcasts to (B, H, Sq, Sk), and causality.
+
+    The first query stands at position `past` among the keys.
 
     Raises CannotSayError where no form of the layer holds it.
     """
     if mask is not None:
         mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
     if causal:
-        past = np.tril(np.ones(shape[2:], np.bool_))[np.newaxis, np.newaxis]
+        seen = np.tril(np.ones(shape[2:], np.bool_), past)[np.newaxis, np.newaxis]
         if mask is None:
-            mask = past
+            mask = seen
         else:
-            mask = mask & past if mask.dtype == np.bool_ else np.where(past, mask, mask.dtype.type(-np.inf))
+            mask = mask & seen if mask.dtype == np.bool_ else np.where(seen, mask, mask.dtype.type(-np.inf))
     given: dict[str, Any] = {}
     why = "it takes no mask"
     for form in forms:

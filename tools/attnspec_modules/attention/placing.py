@@ -18,14 +18,19 @@ def filled(
     shapes: Mapping[str, tuple[int, ...]],
     given: Mapping[str, NDArray[Any]],
     heads: int,
+    kv_heads: int,
 ) -> dict[str, NDArray[Any]]:
-    """Return the numbers of each parameter, from matrices (D, D) and biases (D,) as the contract has them."""
+    """Return the numbers of each parameter, from matrices (D, D) and biases (D,) as the contract has them.
+
+    With fewer `kv_heads`, matrices of key and value, and their biases, are narrower.
+    """
     found: dict[str, NDArray[Any]] = {}
     for path, shape in shapes.items():
         pattern, head = of_each_head(path)
         placement = placements.get(path) or placements.get(pattern)
         if placement is not None:
-            found[path] = _filled(placement, shape, given, heads, None if path in placements else head)
+            counts = {name: kv_heads if name[2:] in ("key", "value") else heads for name in placement.tensors}
+            found[path] = _filled(placement, shape, given, counts, None if path in placements else head)
     return found
 
 
@@ -39,9 +44,15 @@ def of_each_head(path: str) -> tuple[str, int]:
 
 
 def _filled(
-    placement: Placement, shape: tuple[int, ...], given: Mapping[str, NDArray[Any]], heads: int, head: int | None
+    placement: Placement,
+    shape: tuple[int, ...],
+    given: Mapping[str, NDArray[Any]],
+    heads: Mapping[str, int],
+    head: int | None,
 ) -> NDArray[Any]:
-    tensors = [_by_head(name, given[name], heads) for name in placement.tensors]
+    if len({*heads.values()}) > 1:
+        return _side_by_side(placement, shape, given, heads)
+    tensors = [_by_head(name, given[name], heads[name]) for name in placement.tensors]
     stacked, letters = np.stack([array for array, _ in tensors]), "r" + tensors[0][1]
     if head is not None:
         stacked = np.take(stacked, head, axis=letters.index("h"))
@@ -49,6 +60,24 @@ def _filled(
     if "r" not in placement.axes:
         stacked, letters = stacked[0], letters[1:]
     return stacked.transpose([letters.index(letter) for letter in placement.axes]).reshape(shape)
+
+
+def _side_by_side(
+    placement: Placement, shape: tuple[int, ...], given: Mapping[str, NDArray[Any]], heads: Mapping[str, int]
+) -> NDArray[Any]:
+    """Return tensors with unlike numbers of heads in one parameter, each whole before the next one.
+
+    Raises ValueError where heads of all of them stand together.
+    """
+    features, axes = placement.axes.replace("d", ""), placement.axes.replace("r", "")
+    if not features.startswith("r"):
+        raise ValueError("heads of several tensors stand together, and their numbers differ")
+    parts: list[NDArray[Any]] = []
+    for name in placement.tensors:
+        array, letters = _by_head(name, given[name], heads[name])
+        array = array.transpose([letters.index(letter) for letter in axes])
+        parts.append(array.reshape(array.shape[0], -1) if axes.startswith("d") else array.reshape(-1, *array.shape[2:]))
+    return np.concatenate(parts, axis=1 if axes.startswith("d") else 0).reshape(shape)
 
 
 def _by_head(name: str, array: NDArray[Any], heads: int) -> tuple[NDArray[Any], str]:
@@ -78,7 +107,7 @@ def possible_axes(
     found = ["".join(order) for order in permutations(letters) if _fits([lengths[letter] for letter in order], shape)]
     # Heads that alternate within one axis are a mistake in cutting, and no way of storing.
     cut = [order for order in found if _heads_first(order)]
-    return sorted(cut or found, key=_unlikely)
+    return sorted(cut or found, key=lambda order: _unlikely(order, letters))
 
 
 def _fits(lengths: list[int], shape: tuple[int, ...]) -> bool:
@@ -97,6 +126,7 @@ def _heads_first(order: str) -> bool:
     return "h" not in order or order.index("h") < order.index("e")
 
 
-def _unlikely(order: str) -> tuple[bool, str]:
-    """Return what makes an order unlikely: tensors inside heads."""
-    return order.replace("d", "").find("r") > 0, order
+def _unlikely(order: str, usual: str) -> tuple[bool, bool, str]:
+    """Return what makes an order unlikely: tensors inside heads, and a matrix that is applied transposed."""
+    is_turned = {"d", "e"} <= {*usual} and len({each.index("d") < each.index("e") for each in (order, usual)}) > 1
+    return order.replace("d", "").find("r") > 0, is_turned, order

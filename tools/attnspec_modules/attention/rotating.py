@@ -1,4 +1,4 @@
-"""Positions inside a layer, which multi-head attention does not have: rotations and biases by distance are left out.
+"""Positions inside a layer, which multi-head attention does not have: rotations and biases by distance can be left out.
 
 A rotation gives back what it was given, tables of cosines hold 1, and those of sines and slopes 0. Names say what
 rotates.
@@ -10,33 +10,40 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attnspec_modules.attention.constructing import Sizes
-from attnspec_modules.libraries.kinds import attributes_of, is_listed
+from attnspec_modules.attention.constructing import Sizes, scope_of
+from attnspec_modules.attention.layer_reading import Rotation
+from attnspec_modules.libraries.kinds import attributes_of, is_array, is_listed
+from attnspec_reference import rotary_frequencies
 
 _ROTATES = re.compile(
     r"rotary|Rotary|RoPE|Rope|(?:^|_)rope(?:$|_|\d)|apply_rot|rotate_|rotate$|rotation|(?:^|_)rot(?:$|_)"
 )
-_TABLES = (
+_OF_ROTATIONS = (
     (re.compile(r"(?:^|_)cos(?:ine)?(?:$|_|\d|ed)"), 1.0),
     (re.compile(r"freqs_cis|freqs_complex"), 1.0),
     (re.compile(r"(?:^|_)sin(?:e)?(?:$|_|\d|ed)|inv_freq|(?:^|_)freqs$"), 0.0),
-    (re.compile(r"alibi|slopes|rel_pos|relative_pos|position_bias|pos_bias"), 0.0),
 )
+"""Names of tables of rotary positions, and what they hold where nothing turns."""
 
-_ARGUMENTS: Mapping[str, Callable[[int, int], Any]] = {
-    "positions": lambda tokens, _: np.zeros((1, tokens), np.int64),
-    "rotation": lambda tokens, width: np.ones((tokens, width // 2), np.complex64),
-    "cosine": lambda tokens, width: np.ones((tokens, width)),
-    "sine": lambda tokens, width: np.zeros((tokens, width)),
-    "half cosine": lambda tokens, width: np.ones((tokens, width // 2)),
-    "half sine": lambda tokens, width: np.zeros((tokens, width // 2)),
-    "cosine and sine": lambda tokens, width: (np.ones((1, tokens, width)), np.zeros((1, tokens, width))),
-    "half cosine and sine": lambda tokens, width: (np.ones((tokens, width // 2)), np.zeros((tokens, width // 2))),
-}
+_TABLES = (*_OF_ROTATIONS, (re.compile(r"alibi|slopes|rel_pos|relative_pos|position_bias|pos_bias"), 0.0))
+
+_FORMS = (
+    "positions",
+    "rotation",
+    "cosine",
+    "sine",
+    "half cosine",
+    "half sine",
+    "cosine and sine",
+    "half cosine and sine",
+)
+"""What a call may demand of rotary positions."""
 
 OTHER_FORMS: tuple[Mapping[str, str], ...] = (
     {},
@@ -47,21 +54,39 @@ OTHER_FORMS: tuple[Mapping[str, str], ...] = (
 """Forms in which tables of rotations are tried as arguments of a call."""
 
 
-def neutral(value: Any, tokens: int, sizes: Sizes, dtype: Any) -> Any:
-    """Return a fixed argument of a call; words stand for tables without any rotation."""
-    if not isinstance(value, str) or value not in _ARGUMENTS:
+def table_of(value: Any, positions: range, sizes: Sizes, dtype: Any, rotation: Rotation | None) -> Any:
+    """Return a fixed argument of a call; words stand for positions, or for tables, of a rotation by 0 where none is."""
+    if not is_table(value):
         return value
-    made = _ARGUMENTS[value](tokens, sizes.width // sizes.heads)
-    if is_listed(made):
-        return tuple(each.astype(dtype) for each in made)
-    if made.dtype == np.complex64:
-        return made.astype(np.complex128) if dtype == np.float64 else made
-    return made.astype(dtype) if made.dtype == np.float64 else made
+    count = len(positions)
+    if value == "positions":
+        return (np.arange(positions.start, positions.stop) if rotation else np.zeros(count, np.int64))[np.newaxis]
+    angles = np.zeros((count, sizes.width // sizes.heads // 2))
+    if rotation is not None:
+        angles = angles_of(positions, 2 * angles.shape[1], rotation)
+    if value == "rotation":
+        return np.exp(1j * angles).astype(np.complex128 if dtype == np.float64 else np.complex64)
+    if not value.startswith("half"):
+        is_interleaved = rotation is not None and rotation.pairing == "interleaved"
+        angles = np.repeat(angles, 2, axis=1) if is_interleaved else np.concatenate([angles, angles], axis=1)
+    cosine, sine = np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)
+    if "and" not in value:
+        return cosine if "cosine" in value else sine
+    return (cosine, sine) if value.startswith("half") else (cosine[np.newaxis], sine[np.newaxis])
+
+
+def angles_of(positions: range, width: int, rotation: Rotation) -> NDArray[np.float64]:
+    """Return by how much each pair of features turns at each position (S, E/2); beyond the share that turns, 0."""
+    angles = np.zeros((len(positions), width // 2))
+    turned = 2 * int(rotation.share * width / 2)
+    frequencies = rotary_frequencies(width=turned, theta=rotation.theta).inverse_frequencies
+    angles[:, : turned // 2] = np.outer(positions, frequencies)
+    return angles
 
 
 def is_table(value: Any) -> bool:
     """Return whether a fixed argument of a call is a table of rotations, or positions."""
-    return isinstance(value, str) and value in _ARGUMENTS
+    return isinstance(value, str) and value in _FORMS
 
 
 def neutral_parameter(path: str) -> float | None:
@@ -87,17 +112,29 @@ def rotating_parts(layer: Any) -> list[tuple[Any, str]]:
     return list({(id(holder), name): (holder, name) for holder, name in found}.values())
 
 
+def is_rotary(layer: Any) -> bool:
+    """Return whether a layer has parts or tables of rotary positions, by their names."""
+    names = [name.rpartition(".")[2] for name, _ in _tables(layer)]
+    return bool(rotating_parts(layer)) or any(pattern.search(name) for pattern, _ in _OF_ROTATIONS for name in names)
+
+
+def _tables(layer: Any) -> list[tuple[str, Any]]:
+    tables = list(layer.named_buffers()) if hasattr(layer, "named_buffers") else []
+    own = attributes_of(layer).items()
+    return tables + [(name, value) for name, value in own if hasattr(value, "fill_") or is_array(value)]
+
+
 def still(layer: Any) -> bool:
-    """Take the rotations out of a layer that was made; return whether there were any."""
+    """Take the positions out of a layer that was made; return whether there were any."""
     parts = [(holder, name) for holder, name in rotating_parts(layer) if not name.startswith("__")]
     for holder, name in parts:
         setattr(holder, name, _standing_still(getattr(holder, name)))
-    tables = list(layer.named_buffers()) if hasattr(layer, "named_buffers") else []
-    tables += [(name, value) for name, value in attributes_of(layer).items() if hasattr(value, "fill_")]
+    tables = _tables(layer)
     for name, table in tables:
         number = neutral_parameter(name)
         if number is not None:
-            table.data.fill_(number)
+            fill = table.fill if is_array(table) else table.data.fill_
+            fill(number)
     return bool(parts) or any(neutral_parameter(name) is not None for name, _ in tables)
 
 
@@ -105,11 +142,33 @@ def rotating_functions(layer_class: type) -> list[str]:
     """Return the functions of a layer's file that rotate, as far as its methods name them."""
     found: list[str] = []
     for name, function in attributes_of(layer_class).items():
-        code = getattr(function, "__code__", None)
-        if code is not None and not _ROTATES.search(name):
+        if hasattr(function, "__code__") and not _ROTATES.search(name):
             scope = function.__globals__
-            found += [used for used in code.co_names if _ROTATES.search(used) and inspect.isfunction(scope.get(used))]
+            used = _names_in(function.__code__)
+            found += [each for each in used if _ROTATES.search(each) and inspect.isfunction(scope.get(each))]
     return [name for name in dict.fromkeys(found) if "half" not in name]
+
+
+def _names_in(code: CodeType) -> list[str]:
+    """Return the global names that a function uses, those in its comprehensions and inner functions with them."""
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return [*code.co_names, *(name for each in inner for name in _names_in(each))]
+
+
+def leaves_rotation_out(layer_class: type) -> bool:
+    """Return whether rotary positions are meant that nothing applies: local tables, or functions that nobody uses."""
+    methods = [each for each in attributes_of(layer_class).values() if hasattr(each, "__code__")]
+    local = {name for method in methods for name in method.__code__.co_varnames}
+    if any(pattern.search(name) for pattern, _ in _OF_ROTATIONS for name in local):
+        return True
+    scope = scope_of(layer_class)
+    own = {name: each for name, each in scope.items() if getattr(each, "__module__", None) == layer_class.__module__}
+    functions = [
+        *(each for each in own.values() if inspect.isfunction(each)),
+        *(each for one in own.values() if isinstance(one, type) for each in attributes_of(one).values()),
+    ]
+    used = {name for each in functions if hasattr(each, "__code__") for name in _names_in(each.__code__)}
+    return any(_ROTATES.search(name) and inspect.isfunction(each) for name, each in own.items() if name not in used)
 
 
 def standing_still(scope: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from attnspec_modules.attention.finding.probes import (
     shares,
     token_alone,
 )
+from attnspec_modules.attention.finding.rotations import rotation_of
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.rotating import OTHER_FORMS
@@ -90,7 +91,7 @@ class Finder:
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
                 if forward.rank == 3:
                     self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
-                self._take(rotates=self.runner.made(_SIZES, "float32").rotates)
+                self._take(rotates=self.runner.made(_SIZES, "float32").has_positions)
                 return
         raise self._asks_for(names, trouble)
 
@@ -189,7 +190,7 @@ class Finder:
 
     def _order_of_list(self) -> tuple[str, ...]:
         """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
-        for order in itertools.permutations(("query", "key", "value")):
+        for order in (("query", "key", "value"), ("query", "value", "key"), ("value", "key", "query")):
             runner = self._runner(forward=replace(self.reading.forward, listed=order))
             if is_proportional(token_alone(runner, 1, _WIDTH, "float32", apart=True)):
                 return order
@@ -203,11 +204,14 @@ class Finder:
         if not open_:
             return likeliest
         seen = [path for path in open_ if {"w_value", "w_output"} & {*likeliest[path].tensors}]
-        for choice in itertools.product(*(open_[path].placements for path in seen)):
+        # A head by itself is joined as it is, however heads are; a token that may not attend to itself needs others.
+        ways = dict.fromkeys(((sizes.heads, 1), (1, 1), (1, _TOKENS)))
+        choices = list(itertools.product(*(open_[path].placements for path in seen)))
+        for (heads, count), choice in itertools.product(ways, choices):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
             try:
-                distance = token_alone(self._runner(parameters=tried), sizes.heads, _WIDTH, "float32")
+                distance = token_alone(self._runner(parameters=tried), heads, _WIDTH, "float32", count=count)
             except KeyboardInterrupt:
                 raise
             except BaseException:
@@ -269,6 +273,11 @@ class Finder:
         conventions, without = conventions_of(self.runner)
         precision = {"accumulation": "float32"} if inside else {}
         self._take(conventions={**precision, **conventions}, without=without)
+
+    def rotate(self) -> None:
+        """Find how rotary positions pair features, and their base."""
+        if self.runner.made(_SIZES, "float32").rotates:
+            self._take(rotation=rotation_of(self.runner))
 
     def _comes_back(self, dtype: str) -> bool:
         tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
@@ -342,4 +351,5 @@ def find_reading(
         finder.fill_in()
         finder.attend()
         finder.declare()
+        finder.rotate()
     return finder.reading, tuple(finder.said)

@@ -1,0 +1,82 @@
+"""Rotary positions inside a layer: how features are paired, and the base of the frequencies."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from itertools import product
+
+from attnspec_modules.attention.checking.composing import are_alike, composed, rotated_as_they_should, sample_of
+from attnspec_modules.attention.constructing import has_word, scope_of
+from attnspec_modules.attention.layer import LayerRunner
+from attnspec_modules.attention.layer_reading import Rotation
+from attnspec_modules.attention.names import meaning_of
+
+_BASES = (10_000.0, 500_000.0, 1_000_000.0)
+"""Bases of published models, the usual one first."""
+
+_PARTLY = re.compile(r"partial|rotary_dim|rotary_pct|rotary_ndims|rot_dim|rope_dim|rotary_percent|rot_pct|n_rot\b")
+_SHARES = (0.5, 0.25, 0.75)
+
+_OTHERWISE = re.compile(r"yarn|ntk|xpos|axial|2d|mrope|rope_scaling|scaling_factor|longrope|linear_scal", re.IGNORECASE)
+"""Names of rotary positions that are none of those read here."""
+
+
+def rotation_of(runner: LayerRunner) -> Rotation | None:
+    """Return how a layer rotates queries and keys; where it does so in no way known, how it most likely should.
+
+    None for kinds of rotation that are not graded.
+    """
+    source = _source(runner.layer_class)
+    sample = sample_of(runner.reading)
+    for rotation in _rotations(runner, source):
+        got = runner.rotating(rotation).tried(sample.call, sample.weights, sample.heads)
+        if got is not None and are_alike(got, composed(sample, rotated_as_they_should(rotation))):
+            return rotation
+    if _OTHERWISE.search(source):
+        return None
+    return Rotation(_named_pairing(source))
+
+
+def _rotations(runner: LayerRunner, source: str) -> Iterator[Rotation]:
+    """Yield the rotations that may be meant, the likeliest first."""
+    bases = (10_000.0,)
+    if not has_word(runner.layer_class, runner.reading.constructor, "theta"):
+        bases = tuple(dict.fromkeys((*_BASES, *_bases_of_functions(runner.layer_class))))
+    shares = (1.0, *(_SHARES if _PARTLY.search(source) else ()))
+    for share, base, pairing in product(shares, bases, ("half", "interleaved")):
+        yield Rotation(pairing, base, share)
+
+
+def _bases_of_functions(layer_class: type) -> tuple[float, ...]:
+    """Return the bases that the layer's file has as defaults, none of them below the usual one."""
+    found: list[float] = []
+    for value in scope_of(layer_class).values():
+        if getattr(value, "__module__", None) == layer_class.__module__ and callable(value):
+            try:
+                parameters = inspect.signature(value).parameters.values()
+            except (TypeError, ValueError):
+                continue
+            found += [
+                float(each.default)
+                for each in parameters
+                if meaning_of("constructor", each.name) == "theta" and type(each.default) in (int, float)
+            ]
+    return tuple(base for base in found if base >= _BASES[0])
+
+
+def _named_pairing(source: str) -> str:
+    return "interleaved" if re.search(r"interleave(?!\()|view_as_complex|every_two|1::2", source) else "half"
+
+
+def _source(layer_class: type) -> str:
+    """Return the text of a layer's file, or of its class; empty where there is none."""
+    module = sys.modules.get(layer_class.__module__)
+    for found in (module, layer_class):
+        try:
+            return inspect.getsource(found) if found is not None else ""
+        except (OSError, TypeError):
+            continue
+    return ""
