@@ -18,7 +18,7 @@ class Implementation:
 
     `packages` are requirements of its environment, of which the first is the library whose version counts. A program
     in another language has a `command` that speaks the protocol or, where `answers` names a format, is given exported
-    files. `build` comes before that, and `tool` says the version of its language.
+    files of one `operation`. `build` comes before that, and `tool` says the version of its language.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Implementation:
     build: str | None = None
     command: str | None = None
     answers: str | None = None
+    operation: str | None = None
 
 
 def read_implementations(path: Path = RESULTS / "implementations.toml") -> dict[str, Implementation]:

@@ -115,7 +115,7 @@ class Result(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all profiles were asked for."""
+        """Whether all profiles were run."""
         return "--profile" not in self.command
 
     @property

@@ -23,9 +23,6 @@ _ROOT = Path(__file__).parents[3]
 _FILES_OF_A_CALL = 500
 """Files that a program is given at once: a command line holds some hundred thousand characters."""
 
-_OPERATION = "scaled_dot_product_attention"
-"""The operation whose cases are exported: programs that read files offer no other."""
-
 
 def run_program(program: Implementation, options: Sequence[str] = ()) -> Outcome:
     """Build and run a program of the table; `options` select cases, as for ``attnspec validate``."""
@@ -38,7 +35,7 @@ def run_program(program: Implementation, options: Sequence[str] = ()) -> Outcome
             if program.answers is None:
                 outcome = _by_protocol(program.name, command, options, Path(folder))
             else:
-                outcome = _by_files(program.name, shlex.split(command), program.answers, options, Path(folder))
+                outcome = _by_files(program, shlex.split(command), options, Path(folder))
             return _with_tool(outcome, program, time.perf_counter() - start)
         except (OSError, subprocess.CalledProcessError) as error:
             return Outcome(program.name, None, (), time.perf_counter() - start, str(error))
@@ -48,14 +45,14 @@ def _by_protocol(name: str, command: str, options: Sequence[str], folder: Path) 
     return reported(name, ["validate", "--command", command, "--quiet", *options], folder / "report.json", cwd=_ROOT)
 
 
-def _by_files(name: str, command: Sequence[str], form: str, options: Sequence[str], folder: Path) -> Outcome:
-    cases = folder / "cases"
+def _by_files(program: Implementation, command: Sequence[str], options: Sequence[str], folder: Path) -> Outcome:
+    cases, form = folder / "cases", program.answers
     widths = ("--dtype=float64", "--dtype=float32")
-    _attnspec("export", str(cases), f"--format={form}", f"--operation={_OPERATION}", *widths, *options)
+    _attnspec("export", str(cases), f"--format={form}", f"--operation={program.operation}", *widths, *options)
     files = sorted(path for path in map(str, cases.rglob(f"*.{form}")) if not path.endswith("export.json"))
     for first in range(0, len(files), _FILES_OF_A_CALL):
         _call([*command, *files[first : first + _FILES_OF_A_CALL]])
-    return reported(name, ["grade", str(cases), "--name", name], folder / "report.json", cwd=_ROOT)
+    return reported(program.name, ["grade", str(cases), "--name", program.name], folder / "report.json", cwd=_ROOT)
 
 
 def _with_tool(outcome: Outcome, program: Implementation, seconds: float) -> Outcome:

@@ -45,7 +45,7 @@ def recorded(
 ) -> dict[str, Any]:
     """Return what is stored of an outcome that has a report, by the schema ``results.schema.json``.
 
-    `profiles` are those that were asked for, where not all were run.
+    `profiles` are those that were chosen, where not all were run.
     """
     report = outcome.report
     if report is None:
