@@ -54,6 +54,8 @@ def _of_projections(reading: Reading) -> str:
     outside = "; it has no output projection, which is done outside"
     if "w_output" in reading.tensors:
         outside = "" if "b_output" in reading.tensors else "; its output has no bias, which is added outside"
+    if reading.runs_head_by_head:
+        outside += "; several heads are called one after another"
     return f"projections: {'; '.join(said)}{outside}"
 
 
@@ -92,6 +94,8 @@ def _of_rotation(reading: Reading) -> str:
 
 
 def _of_mask(form: MaskForm) -> str:
+    if form.meaning == "lengths":
+        return f"lengths {form.name} (B): so many keys may be attended, the first ones"
     shape = ", ".join(_AXES[letter] for letter in form.axes)
     adds = ", numbers are added" if form.adds else ""
     return f"mask {form.name} ({shape}): {_MEANINGS[form.meaning]}{adds}"

@@ -33,20 +33,25 @@ def fitting_mask(
     """
     if mask is not None:
         mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
+    given: dict[str, Any] = {}
+    narrow = _narrow_form(forms, mask, shape, causal=causal)
+    if narrow is not None and mask is not None:
+        given[narrow.name] = _in_form(narrow, mask, shape, dtype)
+        mask = None
     if causal:
         seen = np.tril(np.ones(shape[2:], np.bool_), past)[np.newaxis, np.newaxis]
         if mask is None:
             mask = seen
         else:
             mask = mask & seen if mask.dtype == np.bool_ else np.where(seen, mask, mask.dtype.type(-np.inf))
-    given: dict[str, Any] = {}
     why = "it takes no mask"
-    for form in forms:
+    for form in (each for each in forms if each is not narrow):
         wanted = np.ones((1, 1, 1, 1), np.bool_) if mask is None else mask
         if mask is None and not form.needed:
             continue
         try:
-            given[form.name] = _in_form(form, wanted, shape, dtype)
+            in_form = _lengths if form.meaning == "lengths" else _in_form
+            given[form.name] = in_form(form, wanted, shape, dtype)
         except CannotSayError as reason:
             why = str(reason)
             continue
@@ -54,6 +59,35 @@ def fitting_mask(
     if mask is not None:
         raise CannotSayError(why)
     return given
+
+
+def _lengths(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], _dtype: Any) -> NDArray[Any]:
+    """Return how many keys each batch entry has, for a mask that hides the last ones."""
+    if mask.dtype != np.bool_:
+        raise CannotSayError(f"{form.name!r} takes lengths alone")
+    keys = np.broadcast_to(mask, shape)
+    counts = keys.sum(axis=-1)
+    wanted = np.arange(shape[3]) < counts.reshape(shape[0], -1)[:, :1].reshape(shape[0], 1, 1, 1)
+    if not np.array_equal(keys, np.broadcast_to(wanted, shape)):
+        raise CannotSayError(f"{form.name!r} takes lengths alone, which hide the last keys of all queries")
+    return wanted.sum(axis=-1).reshape(shape[0])
+
+
+def _narrow_form(
+    forms: Sequence[MaskForm], mask: NDArray[Any] | None, shape: tuple[int, ...], *, causal: bool
+) -> MaskForm | None:
+    """Return the form of padding that holds a mask of keys, where the layer takes masks of queries and keys, too.
+
+    A row without keys goes to the more general one, from which its convention is known.
+    """
+    if mask is None or mask.dtype != np.bool_ or not mask.size or not any("q" in form.axes for form in forms):
+        return None
+    every = np.broadcast_to(mask, shape)
+    seen = np.tril(every) if causal else every
+    if not seen.any(axis=-1).all() or not np.array_equal(every, np.broadcast_to(every[:, :1, :1], shape)):
+        return None
+    of_keys = (form for form in forms if {"b", "k"} <= {*form.axes} and not {"q", "h"} & {*form.axes})
+    return next((form for form in of_keys if form.meaning != "lengths"), None)
 
 
 def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
