@@ -28,7 +28,8 @@ class Warned:
             warnings.resetwarnings()
             warnings.simplefilter("always")
             for _, message, category, module, line in reversed(ignored):
-                warnings.filterwarnings("ignore", _pattern(message), category, _pattern(module), line)
+                for each in (category,) if isinstance(category, type) else category:
+                    warnings.filterwarnings("ignore", _pattern(message), each, _pattern(module), line)
             warnings.showwarning = self._keep
             yield
 
