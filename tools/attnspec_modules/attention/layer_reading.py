@@ -71,8 +71,9 @@ class Forward:
     `listed`: the tensors come as one list under that name. `batch_first` is False for (S, B, D); `ranks` is 2 for a
     layer of tokens without a batch.
 
-    `grows` is ``inside`` or ``returned`` for a layer with a cache that grows from call to call: under the argument
-    `cache`, from the `position`, with those that are `switched` on for it.
+    `grows` is ``inside`` or ``given`` for a layer with a cache that grows from call to call: under the argument
+    `cache`, from the `position`, with those that are `switched` on for it. It `begins` as nothing, as a dict, or as
+    an object of a class of the layer's file.
     """
 
     tokens: Mapping[str, str]
@@ -87,6 +88,7 @@ class Forward:
     position: str | None = None
     switched: tuple[str, ...] = ()
     grows: str | None = None
+    begins: str | None = None
 
     @property
     def is_self(self) -> bool:
@@ -110,7 +112,8 @@ class Rotation:
 class Reading:
     """All that was found of a layer.
 
-    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``. `rotates`: there are positions
+    `causality` is ``built in``, ``unless masked`` (built in where no mask is given), ``constructor``, ``argument``,
+    ``mask`` or ``none``. `rotates`: there are positions
     inside; `rotation` says which, where they are rotary.
     """
 

@@ -36,6 +36,11 @@ class Flax:
                     variable.set_value(variable.get_value().astype(dtype))
         return layer
 
+    def beside(self, object_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
+        """Make an object."""
+        with _numbers(dtype):
+            return object_class(**keywords)
+
     def parameters(self, layer: Any) -> dict[str, Parameter]:
         """Return the variables that are parameters; kernels are applied as they stand."""
         return {

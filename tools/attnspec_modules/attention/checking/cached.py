@@ -60,7 +60,7 @@ def _whole(runner: LayerRunner, sample: Sample) -> Array | None:
 def _answer(runner: LayerRunner, sample: Sample, parts: Sequence[tuple[int, int]]) -> Array | str:
     """Return the output of tokens that come in parts, or the words of what was raised."""
     try:
-        return runner.run_in_parts(sample.call, sample.weights, sample.heads, parts)
+        return runner.run_in_parts(sample.call, sample.weights, sample.heads, parts).output
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -133,7 +133,7 @@ def _of_another_beginning(runner: LayerRunner, sample: Sample, expected: Array) 
     if forward.position is None or forward.grows is not None:
         return ""
     try:
-        got, _ = runner.run(sample.call, sample.weights, sample.heads, {forward.position: _BEGIN})
+        got, _ = runner.run(sample.call, sample.weights, sample.heads, begin=_BEGIN)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -12,6 +12,7 @@ import numpy as np
 
 from attnspec.base.errors import TargetError
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec_modules.attention.caches import DICT, cache_classes, is_named_cache
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
@@ -28,6 +29,7 @@ from attnspec_modules.attention.finding.probes import (
 from attnspec_modules.attention.finding.rotations import rotation_of
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
+from attnspec_modules.attention.masking import fitting_mask
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
@@ -246,8 +248,27 @@ class Finder:
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
         self._take(masks=tuple(masks), causality=causality)
-        if forward.grows is not None and causality != "none" and not remembers(self.runner):
-            self._take(forward=replace(forward, grows=None))
+        if is_triangular and any("q" in form.axes for form in masks):
+            everything = fitting_mask(masks, np.ones((1,) * 4, np.bool_), (1, 1, 5, 5), np.float32)
+            seen = shares(self.runner, dtype, everything)
+            if seen is not None and seen.all():
+                self._take(causality="unless masked")
+
+    def keep(self) -> None:
+        """Find how a cache begins that grows from call to call, be it right or not."""
+        forward = self.reading.forward
+        layer = self.runner.made(_SIZES, "float32").layer
+        ways: list[Forward] = []
+        if forward.cache is not None:
+            begins = (None, *cache_classes(self.layer_class), DICT)
+            ways = [replace(forward, grows="given", begins=each) for each in begins]
+        elif forward.switched or forward.position is not None or any(map(is_named_cache, _names(layer))):
+            ways = [replace(forward, grows="inside")]
+        found = [(way, remembers(self._runner(forward=way))) for way in ways]
+        for way, sees in sorted(found, key=lambda each: not each[1]):
+            if sees is not None:
+                self._take(forward=way)
+                break
 
     def _keeps_a_triangle(self) -> bool:
         """Return whether a layer keeps a mask of causality, be it used or not."""
@@ -286,6 +307,11 @@ class Finder:
         call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
         output = self.runner.tried(call, weights, 2 if self.reading.has_heads else 1)
         return output is not None and getattr(output, "dtype", None) == tokens.dtype
+
+
+def _names(layer: Any) -> list[str]:
+    """Return the names of a layer's attributes, and of its buffers."""
+    return [*attributes_of(layer), *attributes_of(layer).get("_buffers", ())]
 
 
 def _has_heads(constructor: Mapping[str, Any]) -> bool:
@@ -349,4 +375,5 @@ def find_reading(
         finder.attend()
         finder.declare()
         finder.rotate()
+        finder.keep()
     return finder.reading, tuple(finder.said)

@@ -74,8 +74,7 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
                 fixed[each.name] = None
         elif meaning == "lengths" and is_demanded:
             fixed[each.name] = None
-    grows = "returned" if cache is not None else "inside" if switched or position is not None else None
-    found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), grows=grows)
+    found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched))
     return found, tuple(masks)
 
 
