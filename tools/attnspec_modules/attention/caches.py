@@ -71,7 +71,7 @@ def _numbers(value: Any, depth: int, seen: set[int]) -> Iterator[bytes]:
         return
     seen.add(id(value))
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        yield np.asarray(value).tobytes()
+        yield np.asarray(value.detach() if hasattr(value, "detach") else value).tobytes()
     elif is_dict(value) or is_listed(value):
         for each in entries_of(value):
             yield from _numbers(each, depth + 1, seen)

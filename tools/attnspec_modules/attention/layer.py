@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec_modules.attention.caches import cache_in, contents, first_cache
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
-from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Reading, Rotation
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading, Rotation
 from attnspec_modules.attention.masking import CannotSayError, fitting_mask
 from attnspec_modules.attention.placing import filled, of_each_head
 from attnspec_modules.attention.rotating import (
@@ -72,6 +73,10 @@ class LayerRunner:
         self.layer_class, self.library, self.reading, self.rotation = layer_class, library, reading, rotation
         self._made: dict[tuple[Any, ...], Made] = {}
         self._rotating = rotating_functions(layer_class)
+
+    def with_forward(self, forward: Forward) -> LayerRunner:
+        """Return a runner of the same layer that is called otherwise."""
+        return LayerRunner(self.layer_class, self.library, replace(self.reading, forward=forward), self.rotation)
 
     def rotating(self, rotation: Rotation) -> LayerRunner:
         """Return a runner of the same layer with its rotary positions."""

@@ -73,7 +73,7 @@ class Forward:
 
     `grows` is ``inside`` or ``given`` for a layer with a cache that grows from call to call: under the argument
     `cache`, from the `position`, with those that are `switched` on for it. It `begins` as nothing, as a dict, or as
-    an object of a class of the layer's file.
+    an object of a class of the layer's file. `optional`: arguments that may be tables of rotations or positions.
     """
 
     tokens: Mapping[str, str]
@@ -89,6 +89,7 @@ class Forward:
     switched: tuple[str, ...] = ()
     grows: str | None = None
     begins: str | None = None
+    optional: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_self(self) -> bool:

@@ -21,18 +21,22 @@ def cache_check(runner: LayerRunner) -> str | None:
 
     That is where the layer is not causal without it, or takes no call that fills it.
     """
-    sample = sample_of(runner.reading)._replace(is_causal=True)
+    is_causal = runner.reading.causality != "none"
+    first = (_THEN_ONE_BY_ONE if is_causal else _ONE_BY_ONE)[:1]
+    # A cache may have a dtype of its own, which the widest does not fit.
+    for dtype in runner.reading.dtypes:
+        sample = sample_of(runner.reading, dtype=dtype)._replace(is_causal=True)
+        if not isinstance(_answer(runner, sample, first), str):
+            break
+    else:
+        return None
     whole = _whole(runner, sample)
     if whole is None:
         return None
-    is_causal = runner.reading.causality != "none"
-    begun = _answer(runner, sample, (_THEN_ONE_BY_ONE if is_causal else _ONE_BY_ONE)[:1])
-    if isinstance(begun, str):
-        return None
     if not is_causal:
         return _compared(runner, sample, whole, _ONE_BY_ONE, "tokens that come one by one")
-    first = f"{_FIRST} tokens that come at once, and others one by one,"
-    return _compared(runner, sample, whole, _THEN_ONE_BY_ONE, first) or _compared(
+    said = f"{_FIRST} tokens that come at once, and others one by one,"
+    return _compared(runner, sample, whole, _THEN_ONE_BY_ONE, said) or _compared(
         runner, sample, whole, _CHUNKS, "several tokens in each call", may_refuse=True
     )
 

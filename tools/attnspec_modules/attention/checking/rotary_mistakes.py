@@ -12,7 +12,7 @@ from attnspec_modules.attention.checking.composing import Array, Heads, Turn, ro
 from attnspec_modules.attention.layer_reading import Rotation
 from attnspec_modules.attention.rotating import angles_of
 
-_OTHER_BASES = (100.0, 1000.0, 10_000.0, 100_000.0, 500_000.0, 1_000_000.0)
+_OTHER_BASES = (10.0, 100.0, 1000.0, 1024.0, 5000.0, 10_000.0, 50_000.0, 100_000.0, 500_000.0, 1_000_000.0)
 
 _OTHER = {"half": "interleaved", "interleaved": "half"}
 _PAIRS = {"half": "halves (i with i + E/2)", "interleaved": "neighbours (2i with 2i + 1)"}

@@ -34,7 +34,7 @@ from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
 
-_WIDTH, _HEADS = 12, 3
+_WIDTH, _HEADS = 24, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
 
 _SIZES = Sizes(_WIDTH, _HEADS, 64, 8)
@@ -264,7 +264,7 @@ class Finder:
             ways = [replace(forward, grows="given", begins=each) for each in begins]
         elif forward.switched or forward.position is not None or any(map(is_named_cache, _names(layer))):
             ways = [replace(forward, grows="inside")]
-        found = [(way, remembers(self._runner(forward=way))) for way in ways]
+        found = [(way, remembers(self.runner.with_forward(way))) for way in ways]
         for way, sees in sorted(found, key=lambda each: not each[1]):
             if sees is not None:
                 self._take(forward=way)
@@ -294,12 +294,14 @@ class Finder:
 
     def rotate(self) -> None:
         """Find how rotary positions pair features, and their base."""
-        if self.runner.made(_SIZES, "float32").rotates:
-            self._take(rotation=rotation_of(self.runner))
+        is_meant = self.runner.made(_SIZES, "float32").rotates
+        if is_meant or self.reading.forward.optional:
+            forward, rotation = rotation_of(self.runner, is_meant=is_meant)
+            self._take(forward=forward, rotation=rotation)
 
     def _comes_back(self, dtype: str) -> bool:
-        tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
-        weights = {name: np.eye(8).astype(numpy_dtype(dtype)) for name in MATRICES}
+        tokens = np.random.default_rng(0).normal(size=(1, 3, 16)).astype(numpy_dtype(dtype))
+        weights = {name: np.eye(16).astype(numpy_dtype(dtype)) for name in MATRICES}
         # A number that fills excluded scores may be none of the dtype, so that something is excluded.
         of_queries = any("q" in form.axes for form in self.reading.masks)
         excluding = np.tril(np.ones((1, 1, 3, 3), np.bool_)) if of_queries else np.array([[[[True, True, False]]]])
