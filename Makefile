@@ -36,18 +36,18 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 validate: $(VENV)/.installed-base
 	$(BIN)/attnspec validate reference
 
-test: $(VENV)/.installed-regenerate,test
+test: $(VENV)/.installed-regenerate,site,test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not proof"
 
-prove: $(VENV)/.installed-regenerate,test
+prove: $(VENV)/.installed-regenerate,site,test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m proof
 
-lint: $(VENV)/.installed-lint,regenerate,test
+lint: $(VENV)/.installed-lint,regenerate,site,test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-format: $(VENV)/.installed-lint,regenerate,test
+format: $(VENV)/.installed-lint,regenerate,site,test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

@@ -38,6 +38,7 @@ from attnspec_mistakes.patches import (
     replacing,
     through_float16,
 )
+from attnspec_reference.attention.attention_logits import exclude_keys
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
@@ -163,6 +164,18 @@ def leftover_features_dropped(**arguments: Any) -> MultiHeadAttention:
 def with_heads(attention: Callable[..., Attention]) -> Computation:
     """Make a multi-head attention whose heads attend in another way."""
     return patch(multi_head_attention, scaled_dot_product_attention=attention)
+
+
+def over_heads(excluded: Callable[[Array, Booleans], Array]) -> Computation:
+    """Take the softmax over the heads, where keys are excluded in some way."""
+    return with_heads(
+        attention_with(
+            exclude_keys=excluded,
+            largest_logit=lambda logits: np.max(logits, axis=1, keepdims=True, initial=-np.inf),
+            sum_over_keys=lambda exponentials: np.sum(exponentials, axis=1, keepdims=True),
+            log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=1),
+        )
+    )
 
 
 def rows_as_entries(**given: Any) -> MultiHeadAttention:
@@ -351,7 +364,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.causal_one_ahead": with_heads(
         attention_with(causal_mask=patch(causal_mask, at_or_before=at_most_one_ahead))
     ),
-    "multi_head.softmax_over_queries": with_heads(forward_softmax.OVER_QUERIES),
+    "multi_head.softmax_over_queries": Made(
+        with_heads(forward_softmax.OVER_QUERIES), other_ways=(with_heads(forward_softmax.OVER_QUERIES_WITH_LOWEST),)
+    ),
     "multi_head.no_maximum": with_heads(forward_softmax.WITHOUT_MAXIMUM),
     "multi_head.maximum_axis_lost": with_heads(forward_softmax.MAXIMUM_AXIS_LOST),
     "multi_head.normaliser_multiplied": with_heads(forward_softmax.NORMALISER_MULTIPLIED),
@@ -363,12 +378,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "multi_head.causal_skipped_with_mask": ignoring_where(
         multi_head_attention, lambda given: given.get("mask") is not None, "is_causal"
     ),
-    "multi_head.softmax_over_heads": with_heads(
-        attention_with(
-            largest_logit=lambda logits: np.max(logits, axis=1, keepdims=True, initial=-np.inf),
-            sum_over_keys=lambda exponentials: np.sum(exponentials, axis=1, keepdims=True),
-            log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=1),
-        )
+    "multi_head.softmax_over_heads": Made(
+        over_heads(exclude_keys), other_ways=(over_heads(forward_softmax.lowest_where_excluded),)
     ),
     "multi_head.square_mask_as_padding": rows_as_entries,
     "multi_head.zeros_and_ones_as_boolean": altered(

@@ -14,7 +14,7 @@ from typing import Literal
 
 import click
 
-from attnspec.base.errors import AttnspecError, Terminated
+from attnspec.base.errors import AttnspecError, Terminated, UsageError
 from attnspec.base.extensions import COMMANDS, Command, import_object
 from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import command_table
@@ -62,6 +62,20 @@ def _load_numpy_on_one_thread() -> None:
         del os.environ["OPENBLAS_NUM_THREADS"]
 
 
+def _imported(name: str) -> click.Command:
+    """Return a command; `UsageError` for one whose package a checkout has, and no wheel."""
+    path = _COMMANDS[name].path
+    try:
+        return import_object(path)
+    except ModuleNotFoundError as error:
+        if error.name != path.partition(".")[0]:
+            raise
+        raise UsageError(
+            f"`attnspec {name}` works in a checkout of attnspec: clone the repository and install it with "
+            "`pip install --editable .`"
+        ) from None
+
+
 class _Commands(click.Group):
     """Commands, each imported when it is called: until then each is a name and a line of help."""
 
@@ -73,7 +87,7 @@ class _Commands(click.Group):
         if name is not None:
             if _COMMANDS[name].on_one_thread:
                 _load_numpy_on_one_thread()
-            command = import_object(_COMMANDS[name].path)
+            command = _imported(name)
             add_completion(command)
         return name, command, others
 

@@ -35,9 +35,9 @@ def explain(word: str, *, as_json: bool) -> None:
 def _explain(word: str) -> None:
     from attnspec.command_line.vocabulary import plurals, vocabulary_words, words_of_kind
     from attnspec.specification import clauses, errata
-    from attnspec_mistakes import CATALOGUE
+    from attnspec_mistakes import CATALOGUE, rarer_mistakes
 
-    mistakes = {mistake.id: mistake for mistake in CATALOGUE}
+    mistakes = {mistake.id: mistake for mistake in (*CATALOGUE, *rarer_mistakes())}
     vocabulary = vocabulary_words()
     if word in clauses():
         _explain_clause(clauses()[word], CATALOGUE)

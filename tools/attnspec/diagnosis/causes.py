@@ -15,7 +15,7 @@ from attnspec.diagnosis.ranking import Candidate, Observed, rank_candidates, tie
 from attnspec.diagnosis.suspects import alike_suspects
 from attnspec.diagnosis.undeclared import GradedAnew, Undeclared, undeclared_convention
 from attnspec.runner import Result
-from attnspec_mistakes import Mistake
+from attnspec_mistakes import Mistake, rarer_mistakes
 from attnspec_mistakes.kill_matrix import was_tried
 from attnspec_mistakes.two_at_once import both
 
@@ -156,8 +156,12 @@ def _cause(
 def _in_another_way(
     mistakes: Sequence[Mistake], failing: Sequence[Result], passing: Sequence[Result], observed: Observed
 ) -> Cause | None:
-    """Return a mistake in another way than the cases are made to notice, such as in tiles of another size."""
-    ways = [way for mistake in mistakes for way in mistake.in_other_ways()]
+    """Return a mistake that cases are not made to notice: a rarer one, or one in another way, as in other tiles."""
+    exercised = {clause for result in (*failing, *passing) for clause in result.case.clauses}
+    rarer = [
+        each for each in rarer_mistakes() if each.operation == failing[0].case.operation and each.clause in exercised
+    ]
+    ways = [*rarer, *(way for mistake in (*mistakes, *rarer) for way in mistake.in_other_ways())]
     ranked = rank_candidates(ways, failing, passing, observed)
     return _cause(ranked, None, failing[:_MOST_COUNTED], observed)
 

@@ -109,7 +109,7 @@ def possible_axes(
     found = ["".join(order) for order in permutations(letters) if _fits([lengths[letter] for letter in order], shape)]
     # Heads that alternate within one axis are a mistake in cutting, and no way of storing.
     cut = [order for order in found if _heads_first(order)]
-    return sorted(cut or found, key=_unlikely)
+    return sorted(cut or found, key=lambda order: _unlikely(order, letters))
 
 
 def _fits(lengths: list[int], shape: tuple[int, ...]) -> bool:
@@ -128,6 +128,7 @@ def _heads_first(order: str) -> bool:
     return "h" not in order or order.index("h") < order.index("e")
 
 
-def _unlikely(order: str) -> tuple[bool, str]:
-    """Return what makes an order unlikely: tensors inside heads."""
-    return order.replace("d", "").find("r") > 0, order
+def _unlikely(order: str, usual: str) -> tuple[bool, bool, str]:
+    """Return what makes an order unlikely: tensors inside heads, and a matrix that is applied transposed."""
+    is_turned = {"d", "e"} <= {*usual} and len({each.index("d") < each.index("e") for each in (order, usual)}) > 1
+    return order.replace("d", "").find("r") > 0, is_turned, order

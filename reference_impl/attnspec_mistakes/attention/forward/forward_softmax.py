@@ -66,8 +66,13 @@ OVER_QUERIES = attention_with(
 )
 
 
+def lowest_where_excluded(logits: Array, attendable: Booleans) -> Array:
+    """Give excluded keys the lowest number instead of minus infinity."""
+    return np.where(attendable, logits, np.finfo(logits.dtype).min)
+
+
 OVER_QUERIES_WITH_LOWEST = attention_with(
-    exclude_keys=lambda logits, attendable: np.where(attendable, logits, np.finfo(logits.dtype).min),
+    exclude_keys=lowest_where_excluded,
     largest_logit=lambda logits: np.max(logits, axis=-2, keepdims=True, initial=-np.inf),
     sum_over_keys=lambda exponentials: np.sum(exponentials, axis=-2, keepdims=True),
     log_sum_exp=lambda largest, total: np.squeeze(largest + np.log(total), axis=-2),

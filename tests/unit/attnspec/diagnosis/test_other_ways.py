@@ -101,6 +101,8 @@ def test_another_way_is_a_mistake_of_its_own_under_the_same_name(mistake):
     if mistake.operation == "multi_head_attention":
         given = dict.fromkeys(("query", "key", "value"), draw((2, 5, 6)))
         given |= {f"w_{name}": draw((6, 6)) for name in ("query", "key", "value", "output")} | {"num_heads": 3}
+        # A key that nobody may attend to shows by which number it is hidden.
+        given["mask"] = np.arange(5)[np.newaxis] < [[4]] * 5
     elif mistake.operation == "scaled_dot_product_attention_backward":
         given["grad_output"] = draw((3, 5, 63, 6))
     else:

@@ -7,7 +7,7 @@ from typing import Any
 from attnspec.cases import Case, Suite
 from attnspec.grading import WRONG
 from attnspec.specification import clauses, errata, page_title
-from attnspec_mistakes import CATALOGUE
+from attnspec_mistakes import CATALOGUE, rarer_mistakes
 
 _LEADS_TO = (
     (re.compile(r"https?://[^\s<>\"]+"), "{0}"),
@@ -78,6 +78,6 @@ def _mistakes(diagnoses: Iterable[Mapping[str, Any]], cases: Iterable[Case]) -> 
             "erratum": mistake.erratum,
             "sources": sources([mistake.source] if mistake.source else []),
         }
-        for mistake in CATALOGUE
+        for mistake in (*CATALOGUE, *rarer_mistakes())
         if mistake.id in named
     }

@@ -192,7 +192,7 @@ class Finder:
 
     def _order_of_list(self) -> tuple[str, ...]:
         """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
-        for order in itertools.permutations(("query", "key", "value")):
+        for order in (("query", "key", "value"), ("query", "value", "key"), ("value", "key", "query")):
             runner = self._runner(forward=replace(self.reading.forward, listed=order))
             if is_proportional(token_alone(runner, 1, _WIDTH, "float32", apart=True)):
                 return order
@@ -206,11 +206,14 @@ class Finder:
         if not open_:
             return likeliest
         seen = [path for path in open_ if {"w_value", "w_output"} & {*likeliest[path].tensors}]
-        for choice in itertools.product(*(open_[path].placements for path in seen)):
+        # A head by itself is joined as it is, however heads are; a token that may not attend to itself needs others.
+        ways = dict.fromkeys(((sizes.heads, 1), (1, 1), (1, _TOKENS)))
+        choices = list(itertools.product(*(open_[path].placements for path in seen)))
+        for (heads, count), choice in itertools.product(ways, choices):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
             try:
-                distance = token_alone(self._runner(parameters=tried), sizes.heads, _WIDTH, "float32")
+                distance = token_alone(self._runner(parameters=tried), heads, _WIDTH, "float32", count=count)
             except KeyboardInterrupt:
                 raise
             except BaseException:

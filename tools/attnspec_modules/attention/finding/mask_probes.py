@@ -67,8 +67,10 @@ def _meaning(runner: LayerRunner, form: MaskForm, dtype: str, base: NDArray[Any]
 def _mask(form: MaskForm, numbers: Any, at: Any) -> NDArray[Any]:
     lengths = {"b": _BATCH, "n": _BATCH, "h": 1, "q": _KEYS, "k": _KEYS, "1": 1}
     mask = np.zeros([lengths[letter] for letter in form.axes], np.float64 if numbers == "float" else numbers)
-    index = {"q": _QUERY, "k": _KEY}
-    mask[tuple(index.get(letter, slice(None)) for letter in form.axes)] = at
+    # Marked in both orders, what it means is seen of a mask, too, that is read transposed.
+    turned = ({"q": _KEY, "k": _QUERY},) if "q" in form.axes else ()
+    for index in ({"q": _QUERY, "k": _KEY}, *turned):
+        mask[tuple(index.get(letter, slice(None)) for letter in form.axes)] = at
     return mask
 
 

@@ -1,0 +1,156 @@
+"""Building of the site: pages, data, pictures and downloads, written into a folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from markupsafe import Markup
+
+from attnspec.base.errors import UsageError
+from attnspec.base.files import GOLDEN_FOLDER
+from attnspec.contract import OPERATIONS
+from attnspec_site import addresses
+from attnspec_site.case_pages import case_pages, script_of
+from attnspec_site.clause_pages import beside_clause, beside_erratum, clause_pages
+from attnspec_site.content import CHECKOUT, Content, read_content
+from attnspec_site.mistake_pages import mistake_pages
+from attnspec_site.page import Page, PageMaker
+from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
+from attnspec_site.search_index import data_script, relations_script, search_index
+
+DOWNLOADS = "downloads"
+"""The folder of what is not read but used: a JSON file and a script for each case."""
+
+_MARKER = "assets/site.css"
+"""A file by which a folder is known for a site that may be written over."""
+
+_ASSETS = Path(__file__).with_name("assets")
+_OF_REPORTS = CHECKOUT / "tools" / "attnspec" / "reports" / "html"
+_HEAT_MAPS = ("elements.js", "heatmaps.js")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A site that was built: its pages, and the size of all but the downloads in bytes."""
+
+    folder: Path
+    pages: int
+    size: int
+
+
+def build_site(folder: Path, *, golden: Path | None = None, operations: Collection[str] = ()) -> Built:
+    """Build the site into a folder, which must be new, empty, or hold an earlier site.
+
+    Raises
+    ------
+    UsageError
+        The folder holds something else, or there is no operation of a name.
+    """
+    content = read_content(golden, operations)
+    _make_room(folder)
+    links = addresses.Links(content)
+
+    def beside(word: str, root: str) -> str:
+        if word in content.clauses:
+            return beside_clause(content, word, root)
+        return beside_erratum(content, word, root) if word in content.errata else ""
+
+    prose = Prose(documents_of_checkout(), links.of_id, beside)
+    documents = [prose.document(path) for path in documents_of_checkout()]
+    maker = PageMaker(links.of_id)
+    written = 0
+    _copy_files(folder, documents)
+    for page in _pages(content, maker, prose, documents):
+        _write(folder / page.address, page.html)
+        written += 1
+    _write(folder / "assets/search-index.js", search_index(content, documents))
+    _write(folder / "assets/relations.js", relations_script(content))
+    _write_downloads(folder, content, golden or GOLDEN_FOLDER)
+    return Built(folder, written, sum(_sizes(folder)))
+
+
+def _pages(content: Content, maker: PageMaker, prose: Prose, documents: Iterable[Document]) -> Iterator[Page]:
+    yield from _document_pages(content, maker, documents)
+    yield from case_pages(content, maker)
+    yield from clause_pages(content, maker, prose)
+    yield from mistake_pages(content, maker)
+    counts = {
+        "cases": len(content.cases),
+        "clauses": len(content.clauses),
+        "mistakes": len(content.mistakes),
+        "errata": len(content.errata),
+    }
+    facts = {name: OPERATIONS[name] for name in content.operations}
+    yield maker.page("index.html", "index.html", "Attention, specified", counts=counts, operations=facts)
+    yield maker.page("search.html", addresses.SEARCH, "Search")
+
+
+def _document_pages(content: Content, maker: PageMaker, documents: Iterable[Document]) -> Iterator[Page]:
+    """Give the documents of the repository as pages, and what lists those of a folder that has no page of its own."""
+    shown = list(documents)
+    for document in shown:
+        name = PurePosixPath(document.address).stem
+        yield maker.page(
+            "document.html",
+            document.address,
+            document.title,
+            html=Markup(document.html),
+            operation=name if document.address.startswith("spec/operations/") and name in content.operations else None,
+            cases=sum(case.operation == name for case in content.cases.values()),
+        )
+    for folder, title in (("spec/guides", "Guides"), ("spec/decisions", "Decisions")):
+        own = [document for document in shown if document.address.startswith(f"{folder}/")]
+        yield maker.page("documents.html", f"{folder}/index.html", title, documents=own)
+    yield maker.page("contents.html", "contents.html", "All pages", documents=shown)
+
+
+def _make_room(folder: Path) -> None:
+    """Empty the folder of an earlier site; `UsageError` for one that holds something else."""
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / _MARKER).is_file():
+            raise UsageError(f"{folder} is not empty and holds no site of attnspec; name a new folder.")
+        shutil.rmtree(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"The site cannot be written to {folder}: {error.strerror}.") from None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _copy_files(folder: Path, documents: Iterable[Document]) -> None:
+    """Copy the styles, the scripts and what the documents draw or link to."""
+    (folder / "assets").mkdir(exist_ok=True)
+    for path in sorted(_ASSETS.iterdir()):
+        shutil.copyfile(path, folder / "assets" / path.name)
+    axes = {name: facts.axes for name, facts in OPERATIONS.items()}
+    drawing = "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
+    for name, before in (("site.css", _OF_REPORTS / "page.css"), ("case.js", None)):
+        own = (_ASSETS / name).read_text(encoding="utf-8")
+        shared = drawing + data_script("axes", axes) if before is None else before.read_text(encoding="utf-8")
+        _write(folder / "assets" / name, shared + own)
+    for path in dict.fromkeys(path for document in documents for path in document.files):
+        target = folder / file_address(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(CHECKOUT / path, target)
+
+
+def _write_downloads(folder: Path, content: Content, golden: Path) -> None:
+    for case in content.cases.values():
+        target = folder / DOWNLOADS / f"{case.id}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(golden / f"{case.id}.json", target)
+        target.with_suffix(".py").write_text(script_of(case), encoding="utf-8")
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    """Give the size of each file but the downloads."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path.relative_to(folder).parts[0] != DOWNLOADS:
+            yield path.stat().st_size
