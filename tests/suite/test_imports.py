@@ -36,10 +36,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "attnspec_probes",
     ),
     ("attnspec.reports",),
-    ("attnspec.reports.html", "attnspec.validation"),
+    ("attnspec.reports.html", "attnspec.validation", "attnspec_vectors"),
     ("attnspec.guard", "attnspec.reports.formats", "attnspec.scaffold"),
     ("attnspec.command_line", "attnspec.gate", "attnspec_draws.campaign", "attnspec_draws.judge"),
-    ("attnspec.commands", "attnspec.pytest_plugin", "attnspec_draws.commands"),
+    ("attnspec.commands", "attnspec.pytest_plugin", "attnspec_draws.commands", "attnspec_vectors.commands"),
     ("attnspec",),
 )
 """The rooms of what is installed, from the ground up: one imports what lies below it, and nothing on its own floor.
@@ -47,7 +47,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 A room holds the rooms inside it that are not listed. The last is the door, which everybody else comes in by.
 """
 
-BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_modules", "attnspec_probes")
+BESIDE = ("attnspec_adapters", "attnspec_draws", "attnspec_modules", "attnspec_probes", "attnspec_vectors")
 """Packages beside the validator, which knows them by name alone (`attnspec.base.extensions`)."""
 
 REGISTRIES = {
@@ -225,7 +225,11 @@ def test_only_registries_name_what_lies_above_them() -> None:
 
 def test_the_harness_knows_nothing_of_authoring_but_at_one_door() -> None:
     inside = files_of(
-        *(folder for name, folder in PACKAGES.items() if name not in ("attnspec_authoring", "benchmarks"))
+        *(
+            folder
+            for name, folder in PACKAGES.items()
+            if name not in ("attnspec_authoring", "attnspec_site", "benchmarks")
+        )
     )
     importing = {shown(path) for path in inside if "attnspec_authoring" in packages_imported(path)}
     # The door imports it by name, so that what is installed has no arrow to what is not.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from attnspec.specification.clause_links import clause_page
 from attnspec_site.content import Content
 
 SEARCH, CASES, MISTAKES, CLAUSES = "search.html", "cases/index.html", "mistakes/index.html", "clauses/index.html"
-ERRATA, CONVENTIONS, SPECIFICATION = "spec/errata.html", "spec/conventions.html", "spec/index.html"
+ERRATA, CONVENTIONS, SPECIFICATION = "spec/errata.html", "conventions.html", "spec/index.html"
+IMPLEMENTATIONS, DEFECTS = "implementations/index.html", "implementations/defects.html"
 
 
 def of_case(case: str) -> str:
@@ -18,7 +20,7 @@ def of_case(case: str) -> str:
 
 def of_clause(clause: str) -> str:
     """Return the address of a clause's own page."""
-    return f"clauses/{clause}.html"
+    return clause_page(clause)
 
 
 def of_mistake(mistake: str) -> str:

@@ -16,6 +16,7 @@ from attnspec_site import addresses
 from attnspec_site.case_pages import case_pages, script_of
 from attnspec_site.clause_pages import beside_clause, beside_erratum, clause_pages
 from attnspec_site.content import CHECKOUT, Content, read_content
+from attnspec_site.implementation_pages import Table, implementation_entries, implementation_pages, read_table
 from attnspec_site.mistake_pages import mistake_pages
 from attnspec_site.page import Page, PageMaker
 from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
@@ -49,13 +50,13 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     UsageError
         The folder holds something else, or there is no operation of a name.
     """
-    content = read_content(golden, operations)
+    content, table = read_content(golden, operations), read_table()
     _make_room(folder)
     links = addresses.Links(content)
 
     def beside(word: str, root: str) -> str:
         if word in content.clauses:
-            return beside_clause(content, word, root)
+            return beside_clause(content, table, word, root)
         return beside_erratum(content, word, root) if word in content.errata else ""
 
     prose = Prose(documents_of_checkout(), links.of_id, beside)
@@ -63,25 +64,29 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     maker = PageMaker(links.of_id)
     written = 0
     _copy_files(folder, documents)
-    for page in _pages(content, maker, prose, documents):
+    for page in _pages(content, table, maker, prose, documents):
         _write(folder / page.address, page.html)
         written += 1
-    _write(folder / "assets/search-index.js", search_index(content, documents))
+    _write(folder / "assets/search-index.js", search_index(content, documents, implementation_entries(table)))
     _write(folder / "assets/relations.js", relations_script(content))
     _write_downloads(folder, content, golden or GOLDEN_FOLDER)
     return Built(folder, written, sum(_sizes(folder)))
 
 
-def _pages(content: Content, maker: PageMaker, prose: Prose, documents: Iterable[Document]) -> Iterator[Page]:
+def _pages(
+    content: Content, table: Table, maker: PageMaker, prose: Prose, documents: Iterable[Document]
+) -> Iterator[Page]:
     yield from _document_pages(content, maker, documents)
-    yield from case_pages(content, maker)
-    yield from clause_pages(content, maker, prose)
+    yield from case_pages(content, table, maker)
+    yield from clause_pages(content, table, maker, prose)
+    yield from implementation_pages(table, maker)
     yield from mistake_pages(content, maker)
     counts = {
         "cases": len(content.cases),
         "clauses": len(content.clauses),
         "mistakes": len(content.mistakes),
         "errata": len(content.errata),
+        "implementations": len(table.newest),
     }
     facts = {name: OPERATIONS[name] for name in content.operations}
     yield maker.page("index.html", "index.html", "Attention, specified", counts=counts, operations=facts)

@@ -16,6 +16,7 @@ from attnspec.contract.dtypes import ANY
 from attnspec.families.lookup import family_of
 from attnspec_site import addresses
 from attnspec_site.content import Content
+from attnspec_site.implementation_pages import Table, of_version
 from attnspec_site.page import Page, PageMaker
 from attnspec_site.tensors import tensor_table
 
@@ -39,12 +40,12 @@ _MOST_CLAUSES = 5
 """Clauses that a page quotes; it names the others."""
 
 
-def case_pages(content: Content, maker: PageMaker) -> Iterator[Page]:
+def case_pages(content: Content, table: Table, maker: PageMaker) -> Iterator[Page]:
     """Give the page of each case, and the pages that list them."""
     for operation in content.operations:
         cases = [case for case in content.cases.values() if case.operation == operation]
         for case in cases:
-            yield _case_page(case, content, maker)
+            yield _case_page(case, content, table, maker)
         yield _operation_page(operation, cases, content, maker)
     counts = {
         operation: sum(case.operation == operation for case in content.cases.values())
@@ -89,7 +90,7 @@ def _operation_page(operation: str, cases: list[Case], content: Content, maker: 
     )
 
 
-def _case_page(case: Case, content: Content, maker: PageMaker) -> Page:
+def _case_page(case: Case, content: Content, table: Table, maker: PageMaker) -> Page:
     script = script_of(case)
     catches = content.catches.get(case.id, ())
     targets = [target for target in case.targets if target in content.mistakes]
@@ -113,6 +114,8 @@ def _case_page(case: Case, content: Content, maker: PageMaker) -> Page:
         targets=[content.mistakes[target] for target in targets],
         others=others[:MOST_MISTAKES],
         more=max(0, len(others) - MOST_MISTAKES),
+        failures=table.failures_of_case.get(case.id, ()),
+        of_version=of_version,
         script=script if len(script) <= LONGEST_SCRIPT else None,
         downloads=f"{root}downloads/{case.id}",
     )

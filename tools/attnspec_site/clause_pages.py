@@ -10,11 +10,12 @@ from attnspec.contract import CONVENTIONS, OPERATIONS
 from attnspec.specification import page_title
 from attnspec_site import addresses
 from attnspec_site.content import Content
+from attnspec_site.implementation_pages import Table, of_version
 from attnspec_site.page import Page, PageMaker
 from attnspec_site.prose import Prose
 
 
-def clause_pages(content: Content, maker: PageMaker, prose: Prose) -> Iterator[Page]:
+def clause_pages(content: Content, table: Table, maker: PageMaker, prose: Prose) -> Iterator[Page]:
     """Give the page of each clause, the page that lists them, and the page of conventions."""
     for clause in content.clauses.values():
         address = addresses.of_clause(clause.id)
@@ -30,7 +31,9 @@ def clause_pages(content: Content, maker: PageMaker, prose: Prose) -> Iterator[P
             page=f"spec/operations/{clause.page.removesuffix('.md')}.html#{clause.id}",
             mistakes=[content.mistakes[each] for each in content.mistakes_of_clause.get(clause.id, ())],
             cases=sorted(cases, key=lambda case: (case.profile != "documents", len(case.clauses), case.id)),
-            operation=cases[0].operation if cases else None,
+            failing=table.failing(content.cases_of_clause.get(clause.id, ())),
+            newest=table.newest,
+            of_version=of_version,
         )
     pages = dict.fromkeys(clause.page for clause in content.clauses.values())
     yield maker.page(
@@ -44,21 +47,25 @@ def clause_pages(content: Content, maker: PageMaker, prose: Prose) -> Iterator[P
     )
     yield maker.page(
         "conventions.html",
-        "conventions.html",
+        addresses.CONVENTIONS,
         "Conventions",
         conventions={
             name: (convention, [each.name for each in OPERATIONS.values() if name in each.conventions])
             for name, convention in CONVENTIONS.items()
         },
         sentences={name: Markup(prose.inline(convention.sentence, "")) for name, convention in CONVENTIONS.items()},
+        following={name: table.following(name) for name in CONVENTIONS},
+        measured=len(table.newest),
         cases={name: sum(name in case.conventions for case in content.cases.values()) for name in CONVENTIONS},
     )
 
 
-def beside_clause(content: Content, clause: str, root: str) -> str:
+def beside_clause(content: Content, table: Table, clause: str, root: str) -> str:
     """Return what stands beside a clause on the page of its operation: a link to its own page."""
     cases, mistakes = len(content.cases_of_clause.get(clause, ())), len(content.mistakes_of_clause.get(clause, ()))
     said = f"{_counted(cases, 'case')}, {_counted(mistakes, 'mistake')}"
+    if failing := table.failing(content.cases_of_clause.get(clause, ())):
+        said += f"; cases fail in {', '.join(failing)}"
     return f' <a class="refs" href="{root}{addresses.of_clause(clause)}">{said}</a>'
 
 

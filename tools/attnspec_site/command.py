@@ -26,7 +26,10 @@ def site(folder: Path, *, operations: tuple[str, ...], golden: Path | None) -> N
             "`attnspec site` makes its pages with jinja2 and markdown-it-py, which are not installed; install them "
             'with: pip install --editable ".[site]"'
         )
+    from attnspec.specification.clause_links import remember_site
     from attnspec_site.building import build_site
 
     built = build_site(folder, golden=golden, operations=operations)
+    if not operations:
+        remember_site(folder)
     click.echo(f"{built.pages:,} pages, {built.size / 1e6:.1f} MB beside the downloads: {folder / 'index.html'}")

@@ -24,6 +24,7 @@ _MENU = {
     "Specification": addresses.SPECIFICATION,
     "Cases": addresses.CASES,
     "Mistakes": addresses.MISTAKES,
+    "Implementations": addresses.IMPLEMENTATIONS,
     "Errata": addresses.ERRATA,
     "Guides": "spec/guides/index.html",
 }

@@ -13,7 +13,7 @@ from attnspec_site.content import Content
 from attnspec_site.page import issue_name
 from attnspec_site.prose import Document
 
-KINDS = ("clause", "mistake", "erratum", "operation", "convention", "implementation", "page", "case")
+KINDS = ("clause", "mistake", "erratum", "operation", "convention", "implementation", "defect", "page", "case")
 """Kinds of entries, in the order in which they are shown where they fit equally well."""
 
 
@@ -65,7 +65,10 @@ def _entries(content: Content) -> Iterator[Entry]:
         yield Entry("operation", name, addresses.of_operation(name), OPERATIONS[name].sentence)
     for name, convention in CONVENTIONS.items():
         yield Entry(
-            "convention", name, f"conventions.html#{name}", f"{convention.sentence} {' '.join(convention.choices)}"
+            "convention",
+            name,
+            f"{addresses.CONVENTIONS}#{name}",
+            f"{convention.sentence} {' '.join(convention.choices)}",
         )
     for case in content.cases.values():
         source = case.source.get("url", "")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnspec.contract.operation import Operation
 from attnspec.reports.html.pictures import Window, axes_of, numbers
 
-MOST_SHOWN, MOST_FLOATS_SHOWN = 144, 36
+MOST_SHOWN, MOST_FLOATS_SHOWN = 144, 32
 """Elements of a tensor that a page shows; the file to download has all. More would make the site as large again."""
 
 _DIGITS, _DIGITS_OF_TOLERANCE = 6, 1

@@ -19,6 +19,9 @@ PAGES = (
     "mistakes/softmax.first_axis_always.html",
     "clauses/softmax.stability.html",
     "conventions.html",
+    "implementations/index.html",
+    "implementations/torch/2.13.0.html",
+    "implementations/defects.html",
 )
 
 
@@ -31,7 +34,8 @@ PAGES = (
         ("karpathy/ng-video-lecture#6", "mistakes/single_head.scale_from_model_width.html"),
         ("E000.softmax_axis", "spec/errata.html#E000.softmax_axis"),
         ("documents/001/softmax_of_rows", "cases/documents/001/softmax_of_rows.html"),
-        ("onnxruntime", "spec/guides/libraries.html"),
+        ("onnxruntime", "implementations/onnxruntime/"),
+        ("pytorch#141128", "implementations/defects.html#torch_flash_nan_query_row"),
     ],
 )
 def test_the_search_finds_ids_sentences_issues_and_libraries(opened, query, address):

@@ -28,6 +28,7 @@ PACKAGES = {
     "attnspec_modules": ROOT / "tools",
     "attnspec_probes": ROOT / "tools",
     "attnspec_reference": ROOT / "reference_impl",
+    "attnspec_vectors": ROOT / "tools",
 }
 
 
@@ -179,8 +180,9 @@ def test_pytest_knows_the_markers_of_all_profiles(environment, tmp_path) -> None
 
 def test_the_wheel_is_small(wheel) -> None:
     # What a user downloads: 5.7 MB, modules that hold their weights and interfaces of kernels with it, and 2.0 MB of
-    # stored tolerances and slopes (decisions 43 and 45), which no compression makes smaller.
-    assert wheel.stat().st_size <= 7_850_000
+    # stored tolerances and slopes (decisions 43 and 45), which no compression makes smaller. What writes
+    # test vectors is 20 kB of it.
+    assert wheel.stat().st_size <= 7_900_000
 
 
 def test_the_installed_files_are_sound(environment, tmp_path) -> None:

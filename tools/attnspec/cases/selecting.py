@@ -104,6 +104,16 @@ def load_selected(
     )
 
 
+def of_operations(suite: Suite, operations: Sequence[str]) -> Suite:
+    """Return the cases of some operations, of all where none is named; `UsageError` where no case is left."""
+    if not operations:
+        return suite
+    kept = {case.id: case for case in suite.cases.values() if case.operation in operations}
+    if not kept:
+        raise UsageError(f"No case that is selected is one of {', '.join(operations)}.")
+    return replace(suite, cases=kept)
+
+
 def is_random(text: str) -> bool:
     """Return whether a text names a random case, or tries to."""
     return text.startswith(tuple(RANDOM_CASES))

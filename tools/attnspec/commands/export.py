@@ -35,6 +35,7 @@ def export_cases(
     A test holds one rule, which DIR/export.json states. `attnspec grade DIR` grades the answers, and says more.
     """
     from attnspec.cases import load_selected
+    from attnspec.cases.selecting import of_operations
     from attnspec.offline import MANIFEST, export
     from attnspec.offline.manifest import TENSOR_FORMATS
     from attnspec.reports.wording import counted
@@ -45,14 +46,9 @@ def export_cases(
         raise UsageError(f"--format {tensors}: the formats are {', '.join(TENSOR_FORMATS)}.")
     declared = pairs(conventions, "--convention")
     check_dtypes_and_conventions(dtypes, declared)
-    suite = load_selected(golden, profiles=profiles, select=select)
     for operation in operations:
         check_operation(operation)
-    if operations:
-        kept = {case.id: case for case in suite.cases.values() if case.operation in operations}
-        if not kept:
-            raise UsageError(f"No case that is selected is one of {', '.join(operations)}.")
-        suite = replace(suite, cases=kept)
+    suite = of_operations(load_selected(golden, profiles=profiles, select=select), operations)
     done = export(suite, folder, tensors, dtypes=dtypes, conventions=declared)
     written, left_out = done.manifest.cases, done.manifest.left_out
     size = f"{done.size / 1e6:.1f} MB" if done.size >= 1e5 else f"{done.size / 1e3:.1f} kB"

@@ -41,6 +41,17 @@ def bounded_outputs(run: Run) -> Mapping[str, Bounded]:
         return {name: _bounded_output(run, run.expected, name) for name in run.expected.outputs}
 
 
+def keeps_the_rule(got: NDArray[Any], bounded: Bounded) -> bool:
+    """Return whether all elements of an output are right, by the rule."""
+    if got.shape != bounded.expected.shape:
+        return False
+    wide = got.astype(np.float64)
+    with np.errstate(all="ignore"):
+        within = np.abs(wide - bounded.expected) <= bounded.tolerance
+    same = (wide == bounded.expected) | (np.isnan(wide) & np.isnan(bounded.expected))
+    return bool((within | same | np.isinf(bounded.tolerance)).all())
+
+
 def _bounded_output(run: Run, expected: Values, name: str) -> Bounded:
     assert run.bound is not None
     expected_output = expected.outputs[name].astype(np.float64)

@@ -92,6 +92,16 @@ def most_explained(problems: Sequence[Problem]) -> str:
     return next(filter(None, found), problems[0].clearest.case.id)
 
 
+def clause_to_read(problem: Problem) -> str | None:
+    """Return the clause that a problem breaks, or seems to, else the first of its clearest case; None without any."""
+    for entry in map(diagnosis_to_json, problem.diagnosis):
+        if entry["clause"] is not None:
+            return entry["clause"]
+        if suspected := suspected_clauses(entry):
+            return suspected[0]
+    return next(iter(problem.clearest.case.clauses), None)
+
+
 def not_graded_line(report: Report, room: int) -> str | None:
     """Return the results not graded in one line of at most `room` characters; None where all were graded."""
     offered = report.declaration.operations

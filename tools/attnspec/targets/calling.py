@@ -264,7 +264,7 @@ def _kind(value: object) -> str:
 _NOT_THE_USERS = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
 OUR_PACKAGES = (
     "attnspec",
-    *(f"attnspec_{part}" for part in ("adapters", "draws", "mistakes", "modules", "probes", "reference")),
+    *(f"attnspec_{part}" for part in ("adapters", "draws", "mistakes", "modules", "probes", "reference", "vectors")),
 )
 """What is installed with attnspec, and so is no code of a user's."""
 

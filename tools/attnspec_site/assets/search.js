@@ -19,8 +19,8 @@ function fit(at, whole, words) {
     missing += 1;
   }
   if (title === whole) return 0;
-  if (text.split(" ").includes(whole)) return 1;
-  if (title.startsWith(whole)) return 2;
+  if (title.startsWith(whole)) return 1;
+  if (text.split(" ").includes(whole)) return 2;
   if (text.includes(whole)) return 3;
   return 4 + missing;
 }

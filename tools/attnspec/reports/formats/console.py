@@ -14,7 +14,7 @@ from attnspec.reports.account import account_of
 from attnspec.reports.entries import Failure, diagnosis_lines, left_out_sentences, shown_failures, word_to_explain
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
 from attnspec.reports.report import Report, diagnosis_to_json, result_to_json
-from attnspec.reports.screen import most_explained, not_graded_line, problem_lines
+from attnspec.reports.screen import clause_to_read, most_explained, not_graded_line, problem_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,6 +94,19 @@ def print_problems(problems: Sequence[Problem], whole: Whole, console: Console, 
     console.print()
     word = most_explained(problems)
     say(console, f"`attnspec explain {word}` says more, as of any word here; --verbose shows more cases.")
+    _print_link(problems[0], console)
+
+
+def _print_link(problem: Problem, console: Console) -> None:
+    """Print the link to the clause of a problem in one piece; a file of this machine on a terminal alone."""
+    from rich.text import Text
+
+    from attnspec.specification.clause_links import clause_link
+
+    clause = clause_to_read(problem)
+    link = None if clause is None else clause_link(clause, files=console.is_terminal)
+    if link is not None:
+        console.print(Text(f"{clause}: {link}"), soft_wrap=True)
 
 
 def _print_table(report: Report, console: Console, *, whole: bool) -> None:
