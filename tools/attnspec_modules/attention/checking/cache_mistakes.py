@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from attnspec_modules.attention.checking.composing import (
+from attnspec_modules.attention.checking.composed_attention import (
     Array,
     Sample,
     mixed,

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnspec_modules.attention.checking.cache_mistakes import cache_mistakes, in_parts
-from attnspec_modules.attention.checking.composing import TOKENS, Array, Sample, are_alike, difference, sample_of
+from attnspec_modules.attention.checking.composed_attention import (
+    TOKENS,
+    Array,
+    Sample,
+    are_alike,
+    difference,
+    sample_of,
+)
 from attnspec_modules.attention.layer import Call, LayerRunner
 
 _ONE_BY_ONE = tuple((position, position + 1) for position in range(TOKENS))

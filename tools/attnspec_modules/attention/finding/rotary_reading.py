@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
-from attnspec_modules.attention.checking.composing import are_alike, composed, rotated_as_they_should, sample_of
+from attnspec_modules.attention.checking.composed_attention import (
+    are_alike,
+    composed,
+    rotated_as_they_should,
+    sample_of,
+)
 from attnspec_modules.attention.constructing import has_word, scope_of
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import Forward, Rotation
@@ -89,11 +94,9 @@ def _named_pairing(source: str) -> str:
 
 
 def _source(layer_class: type) -> str:
-    """Return the text of a layer's file, or of its class; empty where there is none."""
-    module = sys.modules.get(layer_class.__module__)
-    for found in (module, layer_class):
-        try:
-            return inspect.getsource(found) if found is not None else ""
-        except (OSError, TypeError):
-            continue
-    return ""
+    """Return the text of a layer's file; empty where there is none."""
+    code = getattr(layer_class.__init__, "__code__", None)
+    try:
+        return "" if code is None else Path(code.co_filename).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
