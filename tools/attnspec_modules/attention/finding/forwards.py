@@ -73,8 +73,8 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
             cache = each.name
             if is_demanded:
                 fixed[each.name] = None
-        elif meaning == "lengths" and is_demanded:
-            fixed[each.name] = None
+        elif meaning == "lengths":
+            masks.append(MaskForm(each.name, "b", "lengths", "int64", needed=is_demanded))
     found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), optional=optional)
     return found, tuple(masks)
 
