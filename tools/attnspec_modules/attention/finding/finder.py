@@ -309,6 +309,9 @@ class Finder:
 
     def _as_stated(self, form: MaskForm, unclear: str | None) -> MaskForm:
         """Return a mask with the meaning that is stated of it, and say how its effect departs from that."""
+        if form.meaning == "lengths":
+            self.said += [] if unclear is None else [unclear]
+            return form
         others = [each.name for each in self.reading.masks if each.name != form.name]
         stated = stated_meaning(form, others, self.layer_class, self.source, self.library_name)
         if form.meaning == "add" and stated is None and takes_truth_values(form, self.source):
