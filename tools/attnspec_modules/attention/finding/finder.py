@@ -69,6 +69,7 @@ class Finder:
         self.sizes = _SIZES
         self.said: list[str] = []
         self.doubts: list[str] = []
+        self.usual: Mapping[str, Placement] = {}
         self.source = source_of(layer_class)
         self.runner = self._runner()
 
@@ -214,8 +215,7 @@ class Finder:
         self._take(parameters=self._chosen(candidates, placements, sizes))
         if self.reading.forward.listed:
             self._take(forward=replace(self.reading.forward, listed=self._order_of_list()))
-        usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
-        self._take(parameters=usual)
+        self.usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
         self.doubts += doubts or doubts_about_roles(self.runner, sizes.heads, _WIDTH, self.name)
 
     def _order_of_list(self) -> tuple[str, ...]:
@@ -375,6 +375,10 @@ class Finder:
         output = self.runner.tried(call, weights, 2 if self.reading.has_heads else 1)
         return output is not None and getattr(output, "dtype", None) == tokens.dtype
 
+    def believe(self) -> None:
+        """Take matrices in their usual order, after all has been found of the layer as it is."""
+        self._take(parameters=self.usual)
+
     def evaluate(self) -> None:
         """Find out whether dropout is left on in evaluation, and have it be seen if so."""
         rate = rate_seen(self.runner, _HEADS if self.reading.has_heads else 1, _WIDTH)
@@ -449,5 +453,6 @@ def find_reading(
             finder.declare()
             finder.rotate()
             finder.keep()
+        finder.believe()
         finder.evaluate()
     return finder.reading, (*finder.doubts, *finder.said)
