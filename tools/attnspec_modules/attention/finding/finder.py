@@ -18,7 +18,12 @@ from attnspec_modules.attention.constructing import Sizes, UndecidedError, const
 from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
-from attnspec_modules.attention.finding.parameters import Candidates, candidates_of
+from attnspec_modules.attention.finding.parameters import (
+    Candidates,
+    applied_alike,
+    candidates_of,
+    with_their_biases,
+)
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
     is_proportional,
@@ -37,7 +42,7 @@ from attnspec_modules.attention.finding.stated_masks import (
     takes_truth_values,
 )
 from attnspec_modules.attention.layer import Call, LayerRunner
-from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading, is_transposed
+from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.masking import fitting_mask
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
@@ -255,7 +260,7 @@ class Finder:
         choices = list(itertools.product(*(candidates[path].placements for path in seen)))
         for (heads, count), choice in itertools.product(ways, choices):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
-            tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
+            tried = with_their_biases(applied_alike(tried, candidates, seen), candidates)
             try:
                 runner = self._runner(parameters=tried)
                 distance = token_alone(runner, heads, _WIDTH, "float32", count=count, made_by=made_by)
@@ -400,39 +405,6 @@ def _has_heads(constructor: Mapping[str, Any]) -> bool:
     nested = [value for value in constructor.values() if is_dict(value)]
     # A configuration of which nothing is known answers by name.
     return any(each == {"": None} or "heads" in each.values() for each in (*nested, constructor))
-
-
-def _alike(
-    tried: dict[str, Placement], candidates: Mapping[str, Candidates], seen: Sequence[str]
-) -> dict[str, Placement]:
-    """Return placements in which matrices of one owner are all applied transposed, or all as they stand."""
-    turned = {
-        candidates[path].parameter.owner: is_transposed(tried[path].tensors, tried[path].axes)
-        for path in reversed(seen)
-        if "d" in tried[path].axes and len(tried[path].tensors) == 1
-    }
-    found = dict(tried)
-    for path, each in candidates.items():
-        wanted = turned.get(each.parameter.owner)
-        if path not in seen and wanted is not None:
-            fitting = [one for one in each.placements if is_transposed(one.tensors, one.axes) == wanted]
-            found[path] = fitting[0] if fitting and "d" in found[path].axes else found[path]
-    return found
-
-
-def _with_their_biases(placements: dict[str, Placement], candidates: Mapping[str, Candidates]) -> dict[str, Placement]:
-    """Return placements in which biases have the order of the matrices to which they belong."""
-    orders = {
-        frozenset(each.tensors): each for each in placements.values() if "d" in each.axes and len(each.tensors) > 1
-    }
-    found = dict(placements)
-    for path, each in placements.items():
-        matrix = orders.get(frozenset(name.replace("b_", "w_", 1) for name in each.tensors))
-        if matrix is not None and each.tensors[0].startswith("b_"):
-            tensors = tuple(name.replace("w_", "b_", 1) for name in matrix.tensors)
-            wanted = Placement(tensors, matrix.axes.replace("d", ""))
-            found[path] = wanted if wanted in candidates[path].placements else each
-    return found
 
 
 def find_reading(
