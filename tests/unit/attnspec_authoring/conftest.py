@@ -41,10 +41,10 @@ def defect():
             "dtypes": ("float32",),
             "outputs": (),
             "sentence": "It sums in the wrong order.",
+            "expected": "It prints 2.",
             "reproduction": "print(1)",
             "measured": "1",
             "link": None,
-            "report": None,
         }
         return Defect(**(entry | changes))
 

@@ -149,6 +149,11 @@ class Tolerance:
         """Return the tolerances as the model computes them, where others are taken instead."""
         return self
 
+    @property
+    def sampled_slopes(self) -> Mapping[str, Mapping[str, NDArray[Any]]]:
+        """Derivatives of sampled outputs by direction of the family and output, of those that the model knows."""
+        return {}
+
     def error(self, output: str, run: int = 0) -> NDArray[Any]:
         """Return the tolerance of each element of one output in one of the runs."""
         return self.of(output, run).error

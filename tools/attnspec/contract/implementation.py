@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 GUESSED = "Guessed: "
 """Beginning of what a declaration says of the operation and the names of a function that were guessed."""
 
+DOUBTED = "Doubtful: "
+"""Beginning of a line among what was guessed that a reader should see beside the failures: it may be their reason."""
+
 
 class Request(NamedTuple):
     """One call of one operation, with exactly the arguments that the case states.

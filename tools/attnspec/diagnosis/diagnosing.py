@@ -51,7 +51,7 @@ _SPOILS = 0.1
 class Diagnosis:
     """Diagnosis of failures of one operation: a mistake by id, or ``unknown`` with suspected clauses.
 
-    `clause` is violated by the mistake or by the failed check, else None; `suspects` are those of which `certainty`
+    `clause` is violated by the mistake or by the failed `check`, else None; `suspects` are those of which `certainty`
     speaks, then others considered. `explains` of `of` failing (case, dtype) are reproduced by it, or by nothing known.
     `sentence`, `remedy` and `engineer` (the same for a kernel engineer) are empty when unknown; `facts` and `attended`
     hold sentences.
@@ -67,6 +67,7 @@ class Diagnosis:
     of: int
     failures: tuple[Key, ...]
     clause: str | None = None
+    check: str | None = None
     erratum: str | None = None
     sentence: str = ""
     remedy: str = ""
@@ -156,15 +157,19 @@ def _diagnose_operation(
 
     Of the mistakes, those `heard` are about what is offered: they alone stand for clauses that are suspected.
     """
+    accounted = {key for result in wrong for key in result.verdict.accounts_for}
     failing = [
         result
         for result in wrong
-        if result.status == "fail" and result.verdict.check in ("values", "shape") and result.got is not None
+        if result.status == "fail"
+        and result.verdict.check in ("values", "shape")
+        and result.got is not None
+        and (result.case.id, result.dtype) not in accounted
     ]
     by_check = broken_by_check(wrong)
     mistakes, heard = (not_excluded(each, by_check) for each in (mistakes, heard))
     others = [result for result in wrong if result.verdict.check is None]
-    reported = [replace(_bare_diagnosis(each, len(wrong)), clause=clause) for clause, each in by_check.items()]
+    reported = [_of_check(clause, each, wrong) for clause, each in by_check.items()]
     numbers: list[Diagnosis] = []
     if failing:
         comparable = [result for result in passing if result.got is not None and result.case.properties is None]
@@ -190,6 +195,13 @@ def _diagnose_operation(
     if of_calls is not None and numbers:
         numbers = _of_earlier_calls(numbers, of_calls)
     return [*spoilt, *numbers, *(entry for entry in reported if entry not in spoilt)]
+
+
+def _of_check(clause: str, broken: Sequence[Result], wrong: Sequence[Result]) -> Diagnosis:
+    """Return the diagnosis of results whose check failed, and of those for which these account."""
+    accounted = {key for result in broken for key in result.verdict.accounts_for}
+    others = [result for result in wrong if (result.case.id, result.dtype) in accounted]
+    return replace(_bare_diagnosis([*broken, *others], len(wrong)), clause=clause, check=broken[0].verdict.check)
 
 
 def _spoils(broken: Sequence[Result], wrong: Sequence[Result]) -> bool:

@@ -25,8 +25,8 @@ Marks: TypeAlias = "Mapping[str, NDArray[np.bool_]]"
 """Elements of outputs, by the name of the output."""
 
 
-Compute: TypeAlias = "Callable[[Arrays, Mapping[str, Any]], Arrays]"
-"""Outputs of an operation, from inputs and attributes in float64; it raises `ValueError` where it refuses them."""
+Compute: TypeAlias = "Callable[[Mapping[str, Any]], Arrays]"
+"""Outputs of a call in float64, from its attributes; it raises `ValueError` where it refuses them."""
 
 
 class Within(NamedTuple):
@@ -61,16 +61,17 @@ class Direction(NamedTuple):
     """Direction of a systematic error: a factor that may be off for all elements alike.
 
     `subject` begins a sentence about it, such as "the scale is"; it shows in the elements of `outputs`. `derivatives`
-    gives theirs by the logarithm of the factor, from a function that computes outputs, the operation, inputs and
-    attributes: NaN for elements that are not to speak. It is None for a factor of the outputs themselves, whose
-    derivatives are their expected values. `parameter` is the number that the factor goes with, if it is one, from the
-    operation, the shapes of the inputs and the attributes: a chain of calls may round it to half precision.
+    gives theirs by the logarithm of the factor, from a function of the attributes that computes outputs, the operation,
+    the shapes of the inputs and the attributes: NaN for elements that are not to speak. It is None for a factor of the
+    outputs themselves, whose derivatives are their expected values. `parameter` is the number that the factor goes
+    with, if it is one, from the operation, the shapes of the inputs and the attributes: a chain of calls may round it
+    to half precision.
     """
 
     name: str
     subject: str
     outputs: tuple[str, ...]
-    derivatives: Callable[[Compute, str, Arrays, Mapping[str, Any]], Arrays] | None = None
+    derivatives: Callable[[Compute, str, Shapes, Mapping[str, Any]], Arrays] | None = None
     parameter: Callable[[str, Shapes, Mapping[str, Any]], float] | None = None
 
 

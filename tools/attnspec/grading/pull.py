@@ -34,6 +34,32 @@ in units of the tolerance. A plain tuple is written into a journal in a tenth of
 """
 
 
+_CURVED = 0.1
+"""Share of what is taken away by which an element may be off: so far an element with a derivative may leave a line."""
+
+
+def is_met_without(run: Run, got: Mapping[str, NDArray[Any]], deviations: Sequence[float]) -> bool:
+    """Return whether outputs are within their tolerance once factors that are off so far are taken away.
+
+    `deviations` from 1, for the directions of the operation in their order. Elements of which no derivative is known
+    count as they are.
+    """
+    directions = run.family.directions(run.operation.name)
+    if not directions or not isinstance(run.expected, Values) or run.bound is None:
+        return False
+    elements = _Elements([], [[] for _ in directions], [], [], [])
+    with np.errstate(all="ignore"):
+        _add(elements, 0, run, run.expected, run.bound, got, directions)
+        if not elements.numbers:
+            return False
+        wanted, given, tolerance = map(_joined, (elements.wanted, elements.given, elements.tolerance))
+        rows = [_joined(slopes) if slopes else wanted for slopes in elements.slopes]
+        moved = sum(deviation * row for deviation, row in zip(deviations, rows, strict=True))
+        moved, errors = np.nan_to_num(moved / tolerance), (given - wanted) / tolerance
+    met = np.abs(errors - moved) <= 1 + _CURVED * np.abs(moved)
+    return bool(np.all(met, where=np.isfinite(errors)))
+
+
 class _Elements(NamedTuple):
     """Elements of outputs, one array after the other, and the answers to which these belong.
 
@@ -50,12 +76,13 @@ class _Elements(NamedTuple):
 def pulls_of(answers: Sequence[tuple[Run, Mapping[str, NDArray[Any]]]]) -> list[Pull | None]:
     """Return the pulls of right answers; None where an operation has no directions, or no element speaks.
 
+    Of a thinned case, an answer holds the sampled elements alone.
     The sums of many small answers are computed together, which takes a fifth of the time.
     """
     by_directions: dict[tuple[Direction, ...], _Elements] = {}
     for number, (run, got) in enumerate(answers):
         directions = run.family.directions(run.operation.name)
-        if directions and isinstance(run.expected, Values) and run.bound is not None and not run.case.thinned:
+        if directions and isinstance(run.expected, Values) and run.bound is not None:
             if directions not in by_directions:
                 by_directions[directions] = _Elements([], [[] for _ in directions], [], [], [])
             _add(by_directions[directions], number, run, run.expected, run.bound, got, directions)
@@ -103,14 +130,15 @@ def _add(
         elements.tolerance.append(tolerance if is_whole else np.broadcast_to(tolerance, wanted.shape))
 
 
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the numbers of all arrays, one after the other."""
+    return np.concatenate(arrays, axis=None, dtype=np.float64, casting="unsafe")
+
+
 def _sums(elements: _Elements) -> dict[int, Pull]:
     """Return the pull of each answer by its number."""
-
-    def joined(arrays: list[NDArray[Any]]) -> NDArray[np.float64]:
-        return np.concatenate(arrays, axis=None, dtype=np.float64, casting="unsafe")
-
-    wanted, given, tolerance = map(joined, (elements.wanted, elements.given, elements.tolerance))
-    rows = [(joined(slopes) if slopes else wanted) / tolerance for slopes in elements.slopes]
+    wanted, given, tolerance = map(_joined, (elements.wanted, elements.given, elements.tolerance))
+    rows = [(_joined(slopes) if slopes else wanted) / tolerance for slopes in elements.slopes]
     errors = (given - wanted) / tolerance
     # Silent are NaN and infinity, and what has no tolerance, which is right or wrong and by no factor.
     silent = ~np.isfinite(np.sum([*rows, errors], axis=0))
@@ -128,17 +156,24 @@ def _sums(elements: _Elements) -> dict[int, Pull]:
 
 
 def computed_slopes(run: Run) -> dict[str, Arrays]:
-    """Return the derivatives of a run's outputs, by direction, from the reference; none where it refuses the call."""
+    """Return the derivatives of a run's outputs, by direction, from the reference; none where it refuses the call.
 
-    def compute(inputs: Arrays, attributes: Mapping[str, Any]) -> Arrays:
-        return reference_outputs(run.operation.name, inputs, attributes)
+    Of a thinned case those of the sampled elements, as the family's model has them.
+    """
+    operation, case = run.operation.name, run.case
+
+    def compute(attributes: Mapping[str, Any]) -> Arrays:
+        return reference_outputs(operation, case.inputs, attributes)
 
     found: dict[str, Arrays] = {}
-    attributes = run_attributes(REFERENCE_DTYPE, run.case.attributes)
+    attributes = run_attributes(REFERENCE_DTYPE, case.attributes)
     for direction in run.family.directions(run.operation.name):
         if direction.derivatives is not None:
+            if case.thinned:
+                found[direction.name] = {} if run.bound is None else run.bound.sampled_slopes.get(direction.name, {})
+                continue
             try:
-                slopes = direction.derivatives(compute, run.operation.name, run.case.inputs, attributes)
+                slopes = direction.derivatives(compute, operation, case.shapes, attributes)
             except ValueError:
                 slopes = {}
             found[direction.name] = {name: slopes[name] for name in direction.outputs if name in slopes}

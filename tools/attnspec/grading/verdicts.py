@@ -61,14 +61,14 @@ class Verdict(NamedTuple):
     """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
     Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole
-    systematic and layer. Of several outputs, the first wrong step in the order of computing is named with the right
-    ones before it. `worst` is of the output that
-    failed, or of all; `median` is of error / tolerance over the graded elements of the first output. `ungraded`
-    elements have a tolerance that says nothing, or are expected of nobody. `under` names declared alternatives.
-    `fused`: whether half precision graded unfused would pass the fused grade too; None where that is not the question.
-    `at_default`: attributes that a request stated at their default, and without which the answer came: it was declined
-    with them.
-    `pull`: what the errors of a pass say together, for the fit of systematic errors over a run.
+    systematic and layer. Of several outputs, the first wrong step in the order of computing is named with those
+    right before it. `worst`: of the output that failed, or of all; `median` is of error / tolerance over the graded
+    elements of the first output. `ungraded` elements have a tolerance that says nothing, or are expected of nobody.
+    `under` names declared alternatives. `fused`: whether half precision graded unfused would pass the fused grade too;
+    None where that is not the question. `at_default`: attributes that a request stated at their default, and without
+    which the answer came: it was declined with them.
+    `pull`: what the errors of a pass say together, for the fit of systematic errors over a run. `accounts_for`: the
+    (case, dtype) of other failures that would pass without a systematic error.
     """
 
     status: Status
@@ -85,6 +85,7 @@ class Verdict(NamedTuple):
     message: str = ""
     at_default: tuple[str, ...] = ()
     pull: Pull | None = None
+    accounts_for: tuple[tuple[str, str], ...] = ()
 
 
 def grade(run: Run, answer: Answer) -> Verdict:

@@ -137,11 +137,15 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
     return tuple(sorted(problems, key=_position))
 
 
-def _position(problem: Problem) -> tuple[bool, bool, int]:
-    """Return what problems are sorted by: what depends on earlier calls comes first, for nothing is sure before."""
+def _position(problem: Problem) -> tuple[bool, bool, bool, int]:
+    """Return what problems are sorted by: what depends on earlier calls comes first, for nothing is sure before.
+
+    A factor that was measured comes before clauses that are suspected: what it left of the numbers may point anywhere.
+    """
     suspected = [suspect.clause for entry in problem.diagnosis for suspect in entry.suspects if suspect.is_reported]
     of_calls = any(map(shows_earlier_calls, problem.results)) or any(map(depends_on_earlier_calls, suspected))
-    return problem.kind == "unexplained", not of_calls, -len(problem.results)
+    is_measured = any(result.is_of_run for result in problem.results)
+    return problem.kind == "unexplained", not of_calls, not is_measured, -len(problem.results)
 
 
 def _kind_of_message(message: str) -> str:
@@ -153,8 +157,8 @@ def _problem_key(result: Result, alike: Sequence[Diagnosis]) -> tuple[Kind, obje
     """Return the kind of a failure's problem, and the value that all failures of that problem share."""
     entry = alike[0] if alike else None
     if entry is not None:
-        if entry.clause is not None and not entry.sentence:
-            return "check", result.verdict.check
+        if entry.check is not None:
+            return "check", entry.check
         if entry.sentence or entry.undeclared is not None:
             return "cause", id(entry)
     if result.status != "fail":

@@ -55,10 +55,13 @@ def cause_lines(problem: Problem, whole: Whole, *, alone: bool) -> list[str]:
     first = entries[0] if entries else None
     failure = failure_of([result_to_json(problem.clearest, outputs=False)])
     if problem.kind == "check":
-        check = failure.check or failure.status
+        check = problem.diagnosis[0].check or failure.status
         known = wording.broken_clause(entries[0]["clause"]) if len(problem.clauses) == 1 else _breaks(problem.clauses)
         measured = [wording.as_sentence(said[:1].upper() + said[1:]) for said in _of_run(problem)]
-        lines = [*(measured[:1]), _FAILED_CHECKS.get(check, f"The check {check} failed."), known, *measured[1:]]
+        others = sum(not result.is_of_run for result in problem.results)
+        accounted = [wording.would_pass_without(others)] if measured and others else []
+        failed = _FAILED_CHECKS.get(check, f"The check {check} failed.")
+        lines = [*measured[:1], *accounted, failed, known, *measured[1:]]
     elif problem.kind == "ending":
         ending = _cropped(failure.ending)
         lines = [f"It {ending}" if failure.status == "error" else wording.ending_with_status(failure.status, ending)]

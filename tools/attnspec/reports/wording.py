@@ -362,6 +362,11 @@ def would_pass(undeclared: Mapping[str, Any]) -> str:
     return f"{said[0].upper()}{said[1:]}; where that is meant, declare it: --convention {declared}."
 
 
+def would_pass_without(failures: int) -> str:
+    """Return how many failures a systematic error accounts for."""
+    return f"Without that, {counted(failures, 'failure')} would pass, too."
+
+
 def broken_clause(clause: str) -> str:
     """Return the clause that a mistake breaks."""
     return f"It breaks {clause}: {clause_text(clause)}"

@@ -15,7 +15,7 @@ from attnspec.grading.pull import Pull
 from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
-from attnspec.runner.systematic import with_pulls
+from attnspec.runner.systematic import with_pull_of_sample, with_pulls
 
 Occasion = Literal["first", "again", "changed", "counterpart"]
 """Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
@@ -149,9 +149,12 @@ class Session:
                 at_default = ()
             else:
                 run, answer, seconds = plainer, plain, taken
-        # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
-        got = answer.values if isinstance(answer, Outputs) and not run.case.thinned else None
         verdict = self.judge(run, answer)
+        got = answer.values if isinstance(answer, Outputs) else None
+        if got is not None and run.case.thinned:
+            # Outputs of a thinned case are let go: those of a few such cases would fill the memory.
+            verdict = with_pull_of_sample(run, verdict, got)
+            got = None
         return Result(run, verdict._replace(at_default=at_default) if at_default else verdict, seconds, got)
 
     def _declined_at_default(self, run: Run) -> tuple[str, ...]:

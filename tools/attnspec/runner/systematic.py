@@ -20,8 +20,8 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import HALF_PRECISION, rounded_to
 from attnspec.families.lookup import family_of
-from attnspec.grading import SYSTEMATIC
-from attnspec.grading.pull import Pull, pulls_of
+from attnspec.grading import SYSTEMATIC, Run, Verdict
+from attnspec.grading.pull import Pull, is_met_without, pulls_of
 from attnspec.runner.of_run import failure_of_run
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
@@ -75,7 +75,8 @@ class SystematicError:
 
     `deviation` is how far it lies beside 1, `uncertainty` its standard error, `cases` so many passed and speak. It is
     wrong beyond `limit`, where no rounding of right implementations goes, unless it is `explained` by a parameter
-    that was rounded to half precision, as a chain of calls may do.
+    that was rounded to half precision, as a chain of calls may do. It `accounts_for` failures that would pass without
+    it.
     """
 
     operation: str
@@ -87,6 +88,7 @@ class SystematicError:
     cases: int
     limit: float
     explained: bool = False
+    accounts_for: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_wrong(self) -> bool:
@@ -129,16 +131,27 @@ def with_pulls(results: Sequence[Result]) -> tuple[Result, ...]:
     return tuple(found)
 
 
+def with_pull_of_sample(run: Run, verdict: Verdict, got: Mapping[str, NDArray[Any]]) -> Verdict:
+    """Return the verdict on the whole outputs of a thinned case, with what its sample's errors say if it passed."""
+    if verdict.status != "pass":
+        return verdict
+    sample = {name: np.take(got[name], elements) for name, elements in run.case.sample.items() if name in got}
+    return verdict._replace(pull=pulls_of([(run, sample)])[0])
+
+
 def systematic_errors(results: Iterable[Result], resolved: Resolved) -> tuple[SystematicError, ...]:
     """Return what was fitted over the passing results of a run; nothing of operations and dtypes with too few.
 
     `resolved` has the choice of every convention: where float64 is computed in another dtype, and half precision fused.
     """
     by_case: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    wrong: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         if result.status == "pass" and result.verdict.pull is not None:
             of_cases = by_case.setdefault((result.case.operation, result.dtype), {})
             of_cases.setdefault(result.case.id, []).append(result)
+        elif result.verdict.check == "values" and result.got is not None:
+            wrong.setdefault((result.case.operation, result.dtype), []).append(result)
     found: list[SystematicError] = []
     for (operation, dtype), of_cases in by_case.items():
         if len(of_cases) >= FEWEST:
@@ -146,8 +159,25 @@ def systematic_errors(results: Iterable[Result], resolved: Resolved) -> tuple[Sy
             is_fused = OPERATIONS[operation].may_fuse and bool(choices.departing[Settles.ROUNDINGS])
             stores = dtype in HALF_PRECISION and not is_fused
             limit = _limit(dtype, choices.inner_dtype)
-            found += _errors_of(operation, dtype, [*of_cases.values()], limit, may_be_rounded=stores)
+            errors = [*_errors_of(operation, dtype, [*of_cases.values()], limit, may_be_rounded=stores)]
+            found += _with_accounted(errors, wrong.get((operation, dtype), ()))
     return tuple(found)
+
+
+def _with_accounted(errors: Sequence[SystematicError], wrong: Sequence[Result]) -> list[SystematicError]:
+    """Return the errors of an operation in a dtype, those that are wrong with the failures that they account for."""
+    deviations = [error.deviation if error.is_wrong else 0.0 for error in errors]
+    if not any(deviations):
+        return [*errors]
+    outputs = family_of(errors[0].operation).directions(errors[0].operation)[0].outputs
+    met = tuple(
+        (result.case.id, result.dtype)
+        for result in wrong
+        if result.verdict.output in outputs
+        and result.got is not None
+        and is_met_without(result.run, result.got, deviations)
+    )
+    return [replace(error, accounts_for=met) if error.is_wrong else error for error in errors]
 
 
 def _errors_of(
@@ -213,7 +243,8 @@ def systematic_failures(errors: Sequence[SystematicError]) -> tuple[Result, ...]
 def _failure(error: SystematicError) -> Result:
     clause = f"{OPERATIONS[error.operation].short_name}.precision.{SYSTEMATIC}"
     title = f"The errors of all passing cases of {error.operation} together"
-    return failure_of_run(error.operation, error.id, title, clause, error.dtype, error.sentence)
+    failure = failure_of_run(error.operation, error.id, title, clause, error.dtype, error.sentence)
+    return failure._replace(verdict=failure.verdict._replace(accounts_for=error.accounts_for))
 
 
 class Fit(NamedTuple):

@@ -52,7 +52,8 @@ class Target:
         everywhere = (OPERATIONS, *IN_LAYOUT.values()) if self.renames else ()
         known = {argument for there in everywhere for operation in there.values() for argument in operation.arguments}
         for own, argument in self.renames.items():
-            if argument not in known:
+            # A parameter that holds several matrices is said to be these, in their order.
+            if not {*argument.split("+")} <= known:
                 raise UsageError(
                     f"--rename {own}={argument}: no operation has an argument {argument!r}; "
                     f"write your own name first: --rename {EXAMPLES.own_name}={EXAMPLES.argument}."

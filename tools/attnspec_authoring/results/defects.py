@@ -28,8 +28,7 @@ class Defect:
     """Known defect; the schema ``defects.schema.json`` says what each entry means.
 
     Both versions are included, and a `last_version` of None is open. `cases` are shell patterns; `states` are inputs
-    and attributes that a case must state; no `outputs` means any. Where no `link` was found, `report` is the name of a
-    page in ``spec/results/reports/``, ready to be sent.
+    and attributes that a case must state; no `outputs` means any. `expected` says what the reproduction would print.
     """
 
     id: str
@@ -42,10 +41,15 @@ class Defect:
     dtypes: tuple[str, ...]
     outputs: tuple[str, ...]
     sentence: str
+    expected: str
     reproduction: str
     measured: str
     link: str | None
-    report: str | None
+
+    @property
+    def report(self) -> str | None:
+        """The page in ``spec/results/reports/`` that is ready to be sent; None where there is a link."""
+        return f"{self.id}.md" if self.link is None else None
 
     def is_in(self, implementation: str, version: str | None) -> bool:
         """Return whether a version of an implementation has the defect."""
@@ -103,8 +107,8 @@ def _defect(entry: Mapping[str, Any]) -> Defect:
         dtypes=tuple(entry["dtypes"]),
         outputs=tuple(entry["outputs"]),
         sentence=entry["sentence"],
+        expected=entry["expected"],
         reproduction="\n".join(evidence["reproduction"]),
         measured="\n".join(evidence["measured"]),
         link=entry["link"],
-        report=entry["report"],
     )

@@ -17,7 +17,8 @@ class Implementation:
     """An implementation of the table.
 
     `packages` are requirements of its environment, of which the first is the library whose version counts. A program
-    in another language has a `command` that speaks the protocol and, where it is compiled, a `build` before that.
+    in another language has a `command` that speaks the protocol or, where `answers` names a format, is given exported
+    files of one `operation`. `build` comes before that, and `tool` says the version of its language.
     """
 
     name: str
@@ -25,8 +26,11 @@ class Implementation:
     language: str
     runs: str
     packages: tuple[str, ...] = ()
+    tool: str | None = None
     build: str | None = None
     command: str | None = None
+    answers: str | None = None
+    operation: str | None = None
 
 
 def read_implementations(path: Path = RESULTS / "implementations.toml") -> dict[str, Implementation]:

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 RESULTS = Path(__file__).parents[3] / "spec" / "results"
 """The folder of the table."""
 
+FILES = "*/[0-9]*.json"
+"""Results in that folder, which have the name of a release."""
+
 # A distribution has no shape worth seeing below a millionth of the tolerance, or above a thousand of it.
 BIN_EDGES: tuple[float, ...] = tuple(2.0**power for power in range(-20, 11))
 """Upper edges of the bins of error / tolerance; a bin for 0 comes before the first, one for the rest after the last."""
@@ -111,6 +114,11 @@ class Result(NamedTuple):
     witnesses: tuple[Witness, ...]
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all profiles were run."""
+        return "--profile" not in self.command
+
+    @property
     def passed(self) -> int:
         """How many results passed."""
         return sum(count.passed for count in self.counts)
@@ -128,7 +136,7 @@ class Result(NamedTuple):
 
 def read_results(folder: Path = RESULTS) -> tuple[Result, ...]:
     """Read all committed results, by name and with the newest release of each first."""
-    found = [read_result(path) for path in sorted(folder.glob("*/*.json"))]
+    found = [read_result(path) for path in sorted(folder.glob(FILES))]
     found.sort(key=lambda result: numbers(result.release), reverse=True)
     return tuple(sorted(found, key=lambda result: result.name))
 

@@ -11,8 +11,8 @@ from attnspec.base.errors import FixtureError
 from attnspec.base.files import replace_file
 from attnspec.cases import canonical_json, schema_validator
 from attnspec.grading import WRONG
-from attnspec_authoring.results import BIN_EDGES, result_of
-from attnspec_authoring.results.stored import RESULTS
+from attnspec_authoring.results import BIN_EDGES, read_implementations, result_of
+from attnspec_authoring.results.stored import RESULTS, release_of
 from attnspec_authoring.third_party.known_defects import judge
 
 if TYPE_CHECKING:
@@ -39,10 +39,14 @@ def recorded(
     cases: Mapping[str, Case],
     *,
     date: datetime.date,
+    profiles: Sequence[str] = (),
     searched: int = 0,
     witnesses: Iterable[Witness] = (),
 ) -> dict[str, Any]:
-    """Return what is stored of an outcome that has a report, by the schema ``results.schema.json``."""
+    """Return what is stored of an outcome that has a report, by the schema ``results.schema.json``.
+
+    `profiles` are those that were chosen, where not all were run.
+    """
     report = outcome.report
     if report is None:
         raise FixtureError(f"{outcome.name} has no report to record: {outcome.problem}")
@@ -58,7 +62,7 @@ def recorded(
             "conventions": implementation["conventions"],
         },
         "date": date.isoformat(),
-        "command": f"python -m attnspec_authoring.third_party {outcome.name} --write",
+        "command": command_of(outcome, profiles),
         "environment": report["environment"],
         "suite": report["suite"],
         "profiles": sorted({cases[result["case"]].profile for result in outcome.results}),
@@ -72,6 +76,14 @@ def recorded(
         "searched": searched,
         "witnesses": [list(witness) for witness in witnesses],
     }
+
+
+def command_of(outcome: Outcome, profiles: Sequence[str]) -> str:
+    """Return the command that makes the results of an outcome again; a library gets an environment of its own."""
+    options = [f"--profile={profile}" for profile in profiles]
+    if read_implementations()[outcome.name].packages:
+        options.append(f"--version={release_of(outcome.version or '')}")
+    return " ".join(("python -m attnspec_authoring.third_party", outcome.name, *options, "--write"))
 
 
 def write_result(document: Mapping[str, Any], folder: Path = RESULTS) -> Path:

@@ -35,21 +35,35 @@ class Outcome:
         return any(result["status"] == "pass" for result in self.results)
 
 
-def run_implementation(name: str, options: Sequence[str] = (), *, timeout: float = 3600.0) -> Outcome:
+def run_implementation(
+    name: str, options: Sequence[str] = (), *, python: str = sys.executable, timeout: float = 3600.0
+) -> Outcome:
     """Validate a built-in implementation by ``attnspec validate`` with further options; timeout in seconds."""
-    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "attnspec", "validate", name, "--quiet", "--report", str(report), *options]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-        except subprocess.TimeoutExpired:
-            return Outcome(name, None, (), time.perf_counter() - start, f"it took more than {timeout:g} seconds")
-        seconds = time.perf_counter() - start
-        if not report.exists():
-            return Outcome(name, None, (), seconds, _last_words(done))
-        document = json.loads(report.read_text(encoding="utf-8"))
-    return outcome_of(name, document, seconds)
+        arguments = ["validate", name, "--quiet", *options]
+        return reported(name, arguments, Path(folder) / "report.json", python=python, timeout=timeout)
+
+
+def reported(
+    name: str,
+    arguments: Sequence[str],
+    report: Path,
+    *,
+    python: str = sys.executable,
+    timeout: float = 3600.0,
+    cwd: Path | None = None,
+) -> Outcome:
+    """Return the outcome of a command of attnspec that writes a report to `report`."""
+    start = time.perf_counter()
+    command = [python, "-m", "attnspec", *arguments, "--report", str(report)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, cwd=cwd)
+    except subprocess.TimeoutExpired:
+        return Outcome(name, None, (), time.perf_counter() - start, f"it took more than {timeout:g} seconds")
+    seconds = time.perf_counter() - start
+    if not report.exists():
+        return Outcome(name, None, (), seconds, _last_words(done))
+    return outcome_of(name, json.loads(report.read_text(encoding="utf-8")), seconds)
 
 
 def outcome_of(name: str, report: Mapping[str, Any], seconds: float = 0.0) -> Outcome:

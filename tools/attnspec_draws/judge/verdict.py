@@ -188,7 +188,8 @@ def _explaining(report: Report) -> Iterator[str]:
             continue
         first, *others = cause_lines(problem, whole, alone=len(problems) == 1)
         # What a check says of one answer names the input, or the output, that it is about.
-        yield f"{first} Such as: {as_sentence(problem.clearest.verdict.message)}" if problem.kind == "check" else first
+        names_one = problem.kind == "check" and not any(result.is_of_run for result in problem.results)
+        yield f"{first} Such as: {as_sentence(problem.clearest.verdict.message)}" if names_one else first
         yield from others
 
 

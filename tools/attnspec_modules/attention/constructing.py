@@ -24,6 +24,7 @@ class Sizes(NamedTuple):
     """Numbers with which a layer is made.
 
     `keys` and `values` are widths of projections, and `context` that of the tokens of both, where they are others.
+    `dropout` is a rate, 0 but where it is to be seen that evaluation leaves dropout out.
     `kv_heads` is the number of heads of keys and values, where it is another; `theta` is the base of rotary positions.
     """
 
@@ -35,6 +36,7 @@ class Sizes(NamedTuple):
     keys: int | None = None
     values: int | None = None
     context: int | None = None
+    dropout: float = 0.0
     kv_heads: int | None = None
     theta: float = 10000.0
 
@@ -242,10 +244,15 @@ def has_word(layer_class: type, constructor: Mapping[str, Any], word: str) -> bo
 def made_with(constructor: Mapping[str, Any], sizes: Sizes) -> dict[str, Any]:
     """Return the arguments of a constructor for the numbers of a case."""
     return {
-        name: _configured(value, sizes) if is_dict(value) else _number(value, sizes)
+        name: _configured(value, sizes) if is_dict(value) else _named(name, value, sizes)
         for name, value in constructor.items()
         if not name.startswith(_GLOBAL)
     }
+
+
+def _named(name: str, value: Any, sizes: Sizes) -> Any:
+    """Return the number of an argument, which is a rate of dropout where its name says so."""
+    return sizes.dropout if value == 0 and meaning_of("constructor", name) == "none" else _number(value, sizes)
 
 
 def _number(value: Any, sizes: Sizes) -> Any:
@@ -273,7 +280,7 @@ class _Guessed(Settings):
         meaning = meaning_of("constructor", name)
         if meaning is None or meaning in ("config", "rngs"):
             raise KeyError(name)
-        return _VALUES[meaning] if meaning in _VALUES else _number(meaning, self.sizes)
+        return _named(name, _VALUES[meaning], self.sizes) if meaning in _VALUES else _number(meaning, self.sizes)
 
     def __missing__(self, name: str) -> Any:
         return self._guess(name)
@@ -294,7 +301,7 @@ class _Guessed(Settings):
 def _configured(entries: Mapping[str, Any], sizes: Sizes) -> Any:
     """Return a configuration: of its class, a changed copy of an example, or one that answers by name."""
     source = entries.get("")
-    numbers = {name: _number(value, sizes) for name, value in entries.items() if name}
+    numbers = {name: _named(name, value, sizes) for name, value in entries.items() if name}
     if source is None:
         return _Guessed(sizes)
     if is_dict(source):

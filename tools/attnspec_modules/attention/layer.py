@@ -203,7 +203,8 @@ class LayerRunner:
         widths = {name: weights[name].shape[-1] if name in weights else width for name in MATRICES[:3]}
         keys, values = (None if widths[name] == width else widths[name] for name in ("w_query", "w_value"))
         context = None if self.reading.takes_one_context(call.key, call.value) else 2 * width
-        sizes = Sizes(width, heads, longest, max(call.query.shape[0], 8), causal, keys, values, context)
+        batch = max(call.query.shape[0], 8)
+        sizes = Sizes(width, heads, longest, batch, causal, keys, values, context, self.reading.dropout)
         if heads > 1 and widths["w_key"] != widths["w_query"]:
             # Heads of queries share those of keys and values.
             sizes = sizes._replace(values=None, kv_heads=widths["w_key"] * heads // widths["w_query"])

@@ -113,7 +113,8 @@ class Reading:
     """All that was found of a layer.
 
     `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``. `rotates`: there are positions
-    inside; `rotation` says which, where they are rotary.
+    inside; `rotation` says which, where they are rotary. `dropout` is the rate with which it is made: above 0 where
+    evaluation does not leave it out.
     """
 
     constructor: Mapping[str, Any]
@@ -124,6 +125,7 @@ class Reading:
     rotates: bool = False
     rotation: Rotation | None = None
     has_heads: bool = True
+    dropout: float = 0.0
     left_out: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])

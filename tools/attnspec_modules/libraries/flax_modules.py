@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,12 @@ nnx = import_library("flax.nnx", adapter="flax")
 
 class Flax:
     """Layers of ``flax.nnx``."""
+
+    evaluates = True
+
+    def without_dropout(self) -> AbstractContextManager[None]:
+        """Leave it as it is."""
+        return nullcontext()
 
     def __init__(self) -> None:
         self._programs = Programs()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,12 @@ keras = import_library("keras", adapter="keras")
 
 class Keras:
     """Layers of ``keras.layers``."""
+
+    evaluates = True
+
+    def without_dropout(self) -> AbstractContextManager[None]:
+        """Leave it as it is."""
+        return nullcontext()
 
     def made(self, layer_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
         """Make a layer for numbers of the dtype."""

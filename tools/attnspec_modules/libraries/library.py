@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
@@ -39,8 +40,17 @@ class Parameter(NamedTuple):
 class Library(Protocol):
     """One library: how its layers are made in a dtype, what they hold, and how they are called."""
 
+    @property
+    def evaluates(self) -> bool:
+        """Whether its layers know training from evaluation, in which they are called."""
+        ...
+
+    def without_dropout(self) -> AbstractContextManager[None]:
+        """Have dropout do nothing, even in layers that leave it on."""
+        ...
+
     def made(self, layer_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
-        """Return a layer without dropout, whose parameters have the dtype, where it is not built by its first call."""
+        """Return a layer in evaluation, whose parameters have the dtype, where it is not built by its first call."""
         ...
 
     def parameters(self, layer: Any) -> dict[str, Parameter]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,12 @@ _LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax"}
 
 class Plain:
     """Objects that are called, or whose ``forward`` is."""
+
+    evaluates = False
+
+    def without_dropout(self) -> AbstractContextManager[None]:
+        """Leave it as it is."""
+        return nullcontext()
 
     def made(self, layer_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
         """Make an object; its arrays get the dtype."""

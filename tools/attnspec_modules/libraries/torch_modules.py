@@ -17,6 +17,18 @@ from attnspec_modules.libraries.library import Parameter, with_tensors
 class Torch:
     """Layers of ``torch.nn``."""
 
+    evaluates = True
+
+    @contextmanager
+    def without_dropout(self) -> Generator[None]:
+        """Have the function of dropout give back what it is given."""
+        before = torch.nn.functional.dropout
+        torch.nn.functional.dropout = _kept
+        try:
+            yield
+        finally:
+            torch.nn.functional.dropout = before
+
     def made(self, layer_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
         """Make a module whose parameters and buffers have the dtype."""
         with _default(dtype), torch.random.fork_rng(devices=[]):
@@ -83,6 +95,11 @@ def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if name not in _REGISTERED
     }
+
+
+def _kept(tensor: Any, *rate: Any, **how: Any) -> Any:
+    del rate, how
+    return tensor
 
 
 def _tensor(value: Any) -> Any:

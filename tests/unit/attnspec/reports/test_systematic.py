@@ -57,6 +57,18 @@ def test_a_wrong_one_is_named_with_its_factor() -> None:
     assert "It breaks sdpa.precision.systematic" in said
 
 
+def test_failures_that_the_factor_accounts_for_are_its_own() -> None:
+    of_run, *others = sorted(report(1.05).wrong, key=lambda result: not result.is_of_run)
+    assert of_run.is_of_run
+    assert len(others) > 50
+    (entry,) = report(1.05).diagnosis
+    assert entry.clause == "sdpa.precision.systematic"
+    assert {(result.case.id, result.dtype) for result in others} <= set(entry.failures)
+    said = console(1.05)
+    assert f"Without that, {len(others)} failures would pass, too." in said
+    assert said.index("The scale is 1.0") < said.index("Such as")
+
+
 def test_a_right_one_is_said_in_a_line() -> None:
     assert report(1.0).conforms
     (line,) = (line for line in console(1.0).splitlines() if line.startswith("Systematic errors"))

@@ -9,10 +9,10 @@ import pytest
 
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases import schema_validator
-from attnspec_authoring.results import BIN_EDGES, read_defects, read_implementations, read_result, read_results
+from attnspec_authoring.results import BIN_EDGES, read_defects, read_implementations, read_result, read_results, stored
 from attnspec_authoring.results.stored import RESULTS, numbers
 
-FILES = sorted(RESULTS.glob("*/*.json"))
+FILES = sorted(RESULTS.glob(stored.FILES))
 MEGABYTE = 1_000_000
 
 

@@ -267,6 +267,29 @@ def test_draws_that_pass_and_pull_together_are_wrong(tmp_path, monkeypatch, fact
     assert ("the scale is 1 + 9." in found.reason or "the scale is 1 + 1." in found.reason) == (factor != 1)
 
 
+OUTPUT_OFF = """
+from honest import scaled_dot_product_attention as honest
+
+def scaled_dot_product_attention(query, key, value, is_causal=False):
+    return honest(query, key, value, is_causal) * query.dtype.type({factor})
+"""
+LARGE = {"query": [1, 4, 130, 64], "key": [1, 4, 130, 64], "value": [1, 4, 130, 64]}
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("source", "direction"), [(SCALE_OFF, "scale"), (OUTPUT_OFF, "output")])
+@pytest.mark.parametrize("factor", [1.0, 1 + 5e-7])
+def test_sampled_rows_of_large_draws_pull_together_too(tmp_path, monkeypatch, source, direction, factor):
+    monkeypatch.syspath_prepend(str(EXPLOITS))
+    (tmp_path / "honest.py").write_text((EXPLOITS / "honest.py").read_text("utf-8"), "utf-8")
+    (tmp_path / "pulling.py").write_text(source.format(factor=factor), "utf-8")
+    found = attnspec.judge(str(tmp_path / "pulling.py"), {**SHAPES, "shapes": [LARGE]}, seed="pulling")
+    assert found.sampled is not None
+    assert found.at.wrong == found.beside.wrong == 0
+    assert found.verdict == ("right" if factor == 1 else "wrong")
+    assert [error.direction for error in found.systematic if error.is_wrong] == ([] if factor == 1 else [direction])
+
+
 BACKWARD = """
 import numpy as np
 

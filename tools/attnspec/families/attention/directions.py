@@ -43,13 +43,12 @@ def scale_of(operation: str, shapes: Shapes, attributes: Mapping[str, Any]) -> f
     return stated if stated is not None else width**-0.5 if width else 0.0
 
 
-def by_scale(compute: Compute, operation: str, inputs: Arrays, attributes: Mapping[str, Any]) -> Arrays:
+def by_scale(compute: Compute, operation: str, shapes: Shapes, attributes: Mapping[str, Any]) -> Arrays:
     """Return the derivatives of outputs by the logarithm of the scale, central differences; NaN where not straight."""
-    scale = scale_of(operation, {name: array.shape for name, array in inputs.items()}, attributes)
+    scale = scale_of(operation, shapes, attributes)
     with np.errstate(all="ignore"):
         lower, low, high, higher = (
-            compute(inputs, {**attributes, "scale": scale * (1 + change)})
-            for change in (-_LARGE, -_SMALL, _SMALL, _LARGE)
+            compute({**attributes, "scale": scale * (1 + change)}) for change in (-_LARGE, -_SMALL, _SMALL, _LARGE)
         )
         return {name: _straight(lower[name], low[name], high[name], higher[name]) for name in low}
 

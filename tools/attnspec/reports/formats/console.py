@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
+from attnspec.contract.implementation import DOUBTED
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.account import account_of
@@ -37,16 +38,16 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
     """Print a report; `quiet`: only its closing line; `verbose`: all facts, more cases, each reason not graded."""
     account = account_of(report)
     if not quiet:
-        for line in account.guessed:
-            say(console, line, style="cyan")
-        if account.guessed:
-            console.print()
+        doubts = _print_guessed(account.guessed, console)
         _print_table(report, console, whole=verbose or not report.wrong)
         if account.heading is not None:
             console.print()
             if account.right is not None:
                 say(console, account.right, style="bold green")
             say(console, account.heading, style="bold red")
+        for line in doubts:
+            say(console, line, style="bold yellow")
+        if account.heading is not None:
             if account.offer:
                 sentence, options = account.offer
                 print_offer(sentence, options, console)
@@ -65,6 +66,17 @@ def print_report(report: Report, console: Console, *, quiet: bool = False, verbo
         for error in report.systematic if verbose else ():
             say(console, f"{error.operation}: {error.sentence}", indent=2)
     say(console, account.verdict, style=f"bold {'green' if report.conforms else 'red'}")
+
+
+def _print_guessed(guessed: Sequence[str], console: Console) -> list[str]:
+    """Print what a target was taken for; return what is doubtful of it, which is seen beside the failures."""
+    doubts = [line for line in guessed if line.startswith(DOUBTED)]
+    for line in guessed:
+        if line not in doubts:
+            say(console, line, style="cyan")
+    if guessed:
+        console.print()
+    return doubts
 
 
 def print_offer(sentence: str, options: str, console: Console) -> None:

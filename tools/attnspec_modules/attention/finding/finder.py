@@ -12,20 +12,29 @@ import numpy as np
 
 from attnspec.base.errors import TargetError
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
+from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
 from attnspec_modules.attention.finding.probes import (
-    first_is_query,
     is_inside_float32,
     is_proportional,
+    rate_seen,
     remembers,
     shares,
     token_alone,
 )
+from attnspec_modules.attention.finding.roles import believed, doubts_about_roles
 from attnspec_modules.attention.finding.rotations import rotation_of
+from attnspec_modules.attention.finding.source import source_of
+from attnspec_modules.attention.finding.stated_masks import (
+    Stated,
+    effect_in_words,
+    stated_meaning,
+    takes_truth_values,
+)
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.rotating import OTHER_FORMS
@@ -49,12 +58,14 @@ class Finder:
     def __init__(self, layer_class: type, instance: object, library: str, renames: Mapping[str, str]) -> None:
         self.layer_class, self.instance, self.renames = layer_class, instance, renames
         self.name = layer_class.__name__
-        self.library = library_called(library)
+        self.library, self.library_name = library_called(library), library
         method = method_of(layer_class)
         assert method is not None
         forward, masks = forward_of(layer_class, method, renames)
         self.reading = Reading({}, forward, masks=masks)
         self.said: list[str] = []
+        self.doubts: list[str] = []
+        self.source = source_of(layer_class)
         self.runner = self._runner()
 
     def _runner(self, **changes: Any) -> LayerRunner:
@@ -183,10 +194,9 @@ class Finder:
         self._take(parameters=self._chosen(candidates, placements, sizes))
         if self.reading.forward.listed:
             self._take(forward=replace(self.reading.forward, listed=self._order_of_list()))
-        is_open = any("r" in each.axes for each in self.reading.parameters.values())
-        is_open = is_open or not all(each.named for each in candidates.values())
-        if is_open and first_is_query(self.runner, "float32") is False:
-            self._take(parameters={path: _swapped(each) for path, each in self.reading.parameters.items()})
+        usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
+        self._take(parameters=usual)
+        self.doubts += doubts or doubts_about_roles(self.runner, sizes.heads, _WIDTH, self.name)
 
     def _order_of_list(self) -> tuple[str, ...]:
         """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
@@ -199,26 +209,43 @@ class Finder:
     def _chosen(
         self, candidates: Mapping[str, Candidates], likeliest: dict[str, Placement], sizes: Sizes
     ) -> dict[str, Placement]:
-        """Return the placements under which a token alone becomes x W_v W_o; the likeliest where none does."""
+        """Return the placements under which a token alone becomes x W_v W_o; the likeliest where none does.
+
+        Where another matrix makes the values, which is a mistake, it is one under which they become that.
+        """
         open_ = {path: each for path, each in candidates.items() if len(each.placements) > 1}
-        if not open_:
-            return likeliest
-        seen = [path for path in open_ if {"w_value", "w_output"} & {*likeliest[path].tensors}]
+        for made_by in ("w_value", "w_key", "w_query") if open_ else ():
+            seen = [path for path in open_ if {made_by, "w_output"} & {*likeliest[path].tensors}]
+            found = self._chosen_by_values(candidates, likeliest, sizes, seen, made_by)
+            if found is not None:
+                return found
+        return likeliest
+
+    def _chosen_by_values(
+        self,
+        candidates: Mapping[str, Candidates],
+        likeliest: dict[str, Placement],
+        sizes: Sizes,
+        seen: Sequence[str],
+        made_by: str,
+    ) -> dict[str, Placement] | None:
+        """Return the placements under which a token alone becomes its product with a matrix and W_o."""
         # A head by itself is joined as it is, however heads are; a token that may not attend to itself needs others.
         ways = dict.fromkeys(((sizes.heads, 1), (1, 1), (1, _TOKENS)))
-        choices = list(itertools.product(*(open_[path].placements for path in seen)))
+        choices = list(itertools.product(*(candidates[path].placements for path in seen)))
         for (heads, count), choice in itertools.product(ways, choices):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
             try:
-                distance = token_alone(self._runner(parameters=tried), heads, _WIDTH, "float32", count=count)
+                runner = self._runner(parameters=tried)
+                distance = token_alone(runner, heads, _WIDTH, "float32", count=count, made_by=made_by)
             except KeyboardInterrupt:
                 raise
             except BaseException:
                 continue
             if is_proportional(distance):
                 return tried
-        return likeliest
+        return None
 
     def attend(self) -> None:
         """Find causality and masks."""
@@ -241,16 +268,28 @@ class Finder:
         masks: list[MaskForm] = []
         for form in self.reading.masks:
             found, unclear = mask_found(self.runner, form, dtype, heads=self.reading.has_heads)
-            if unclear is not None:
-                self.said.append(unclear)
             if found is not None:
-                masks.append(found)
+                masks.append(self._as_stated(found, unclear))
+            elif unclear is not None:
+                self.said.append(unclear)
         masks.sort(key=lambda form: "q" not in form.axes)
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
         self._take(masks=tuple(masks), causality=causality)
         if forward.grows is not None and causality != "none" and not remembers(self.runner):
             self._take(forward=replace(forward, grows=None))
+
+    def _as_stated(self, form: MaskForm, unclear: str | None) -> MaskForm:
+        """Return a mask with the meaning that is stated of it, and say how its effect departs from that."""
+        others = [each.name for each in self.reading.masks if each.name != form.name]
+        stated = stated_meaning(form, others, self.layer_class, self.source, self.library_name)
+        if form.meaning == "add" and stated is None and takes_truth_values(form, self.source):
+            stated = Stated("attend", "it is looked at whether it is Boolean, so that")
+        words = effect_in_words(form, stated, unclear)
+        (self.doubts if words.startswith(DOUBTED) else self.said).append(words)
+        if stated is None or stated.meaning == "add":
+            return form
+        return replace(form, meaning=stated.meaning, adds=form.adds or form.meaning == "add")
 
     def _keeps_a_triangle(self) -> bool:
         """Return whether a layer keeps a mask of causality, be it used or not."""
@@ -289,6 +328,16 @@ class Finder:
         call = Call(tokens, tokens, tokens, mask, self.reading.causality == "built in")
         output = self.runner.tried(call, weights, 2 if self.reading.has_heads else 1)
         return output is not None and getattr(output, "dtype", None) == tokens.dtype
+
+    def evaluate(self) -> None:
+        """Find out whether dropout is left on in evaluation, and have it be seen if so."""
+        rate = rate_seen(self.runner, _HEADS if self.reading.has_heads else 1, _WIDTH)
+        if rate is not None:
+            self._take(dropout=rate)
+            self.doubts.append(
+                f"{DOUBTED}{self.name} is random in evaluation: two calls with the same tokens give different numbers, "
+                "as where dropout is left on"
+            )
 
 
 def _has_heads(constructor: Mapping[str, Any]) -> bool:
@@ -331,11 +380,6 @@ def _with_their_biases(placements: dict[str, Placement], candidates: Mapping[str
     return found
 
 
-def _swapped(placement: Placement) -> Placement:
-    other = {"w_query": "w_key", "w_key": "w_query", "b_query": "b_key", "b_key": "b_query"}
-    return replace(placement, tensors=tuple(other.get(name, name) for name in placement.tensors))
-
-
 def find_reading(
     layer_class: type, instance: object, library: str, renames: Mapping[str, str]
 ) -> tuple[Reading, tuple[str, ...]]:
@@ -347,9 +391,11 @@ def find_reading(
         # Of probes, nobody is to be warned.
         warnings.simplefilter("ignore")
         finder = Finder(layer_class, instance, library, renames)
-        finder.construct()
-        finder.fill_in()
-        finder.attend()
-        finder.declare()
-        finder.rotate()
-    return finder.reading, tuple(finder.said)
+        with finder.library.without_dropout():
+            finder.construct()
+            finder.fill_in()
+            finder.attend()
+            finder.declare()
+            finder.rotate()
+        finder.evaluate()
+    return finder.reading, (*finder.doubts, *finder.said)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 
 from attnspec.base.errors import TargetError
 from attnspec_modules.attention.constructing import Sizes
@@ -22,11 +24,15 @@ _TENSORS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Candidates:
-    """Possible placements in a parameter, the likeliest first; `named` says whether its name says which tensors."""
+    """Possible placements in a parameter, the likeliest first; `named` says whether its name says which tensors.
+
+    `is_said`: the order of several matrices is that of the user's own word.
+    """
 
     parameter: Parameter
     placements: tuple[Placement, ...]
     named: bool
+    is_said: bool = False
 
 
 def candidates_of(
@@ -40,8 +46,12 @@ def candidates_of(
         path: renames.get(path) or _renamed_beginning(path, renames) or meaning_of_parameter(path)
         for path in parameters
     }
+    orders = {path: _order_said(meaning) for path, meaning in meanings.items() if meaning and "+" in meaning}
     meanings = {
-        path: (meaning or "").removeprefix("w_").removeprefix("b_") or None for path, meaning in meanings.items()
+        path: {3: "fused", 2: "pair"}.get(len(orders[path][0]))
+        if path in orders
+        else (meaning or "").removeprefix("w_").removeprefix("b_") or None
+        for path, meaning in meanings.items()
     }
     for path, meaning in meanings.items():
         if meaning == "norm":
@@ -54,15 +64,53 @@ def candidates_of(
     found: dict[str, Candidates] = {}
     for path, parameter in parameters.items():
         meaning = meanings[path]
-        placements = [] if meaning is None else _placements(parameter, meaning, sizes, one_head=path in heads)
+        placements = [] if meaning is None else _placements(path, parameter, meaning, sizes, one_head=path in heads)
+        if path in orders:
+            placements = _as_said(placements, *orders[path])
         if not placements:
             raise TargetError(
                 f"{said_by} holds {path} {parameter.shape}, and neither name nor shape says which matrix or bias "
                 f"of multi_head_attention it is. Say it: --rename {path}=w_query (or w_key, w_value, w_output)"
             )
         key = of_each_head(path)[0] if path in heads else path
-        found[key] = Candidates(parameter, tuple(placements), meaning_of_parameter(path) is not None)
+        found[key] = Candidates(parameter, tuple(placements), meaning_of_parameter(path) is not None, path in orders)
     return found
+
+
+def own_name(path: str) -> str:
+    """Return the name of a projection, without that of the matrix inside it."""
+    return path.removesuffix(".weight").removesuffix(".kernel")
+
+
+def order_in_name(path: str) -> tuple[str, ...] | None:
+    """Return the order of several matrices that the name of their parameter spells: ``kqv``, ``keys_queries``."""
+    for part in reversed(path.lower().split(".")):
+        words = re.findall("quer|key|val", part)
+        letters = re.search(r"(?:^|_|w|to)([qkv]{2,3})(?:_|$)", part)
+        spelt = [word[0] for word in words] if len(words) > 1 else letters[1] if letters else ""
+        if len({*spelt}) == len(spelt) > 1:
+            return tuple({"q": "query", "k": "key", "v": "value"}[letter] for letter in spelt)
+    return None
+
+
+def is_by_head(placement: Placement) -> bool:
+    """Return whether each head has its part of every matrix, one head beside the other."""
+    axes = placement.axes
+    return "r" in axes and "h" in axes and axes.index("h") < axes.index("r")
+
+
+def _order_said(meaning: str) -> tuple[tuple[str, ...], bool]:
+    """Return the order of the matrices that somebody said, and whether heads come before them."""
+    names = meaning.split("+")
+    return tuple(name[2:] for name in names if name.startswith(("w_", "b_"))), "num_heads" in names
+
+
+def _as_said(placements: list[Placement], order: tuple[str, ...], by_head: bool) -> list[Placement]:
+    return [
+        each
+        for each in placements
+        if tuple(name[2:] for name in each.tensors) == order and (is_by_head(each) == by_head or "h" not in each.axes)
+    ]
 
 
 def _renamed_beginning(path: str, renames: Mapping[str, str]) -> str | None:
@@ -116,7 +164,7 @@ def _size(parameter: Parameter) -> int:
     return size
 
 
-def _placements(parameter: Parameter, meaning: str, sizes: Sizes, *, one_head: bool) -> list[Placement]:
+def _placements(path: str, parameter: Parameter, meaning: str, sizes: Sizes, *, one_head: bool) -> list[Placement]:
     roles = _TENSORS.get(meaning)
     if roles is None:
         return []
@@ -131,11 +179,10 @@ def _placements(parameter: Parameter, meaning: str, sizes: Sizes, *, one_head: b
     else:
         return []
     found: list[Placement] = []
-    orders = [roles]
-    if len(roles) == 3:
-        orders += [("query", "value", "key"), ("value", "query", "key"), ("key", "query", "value")]
-    elif len(roles) == 2:
-        orders += [("value", "key")]
+    named = order_in_name(path)
+    first = named if named is not None and {*named} == {*roles} else roles
+    # Of all orders, so that one that somebody says is among them; probes know value from key by what they do.
+    orders = [first, *(order for order in permutations(roles) if order != first)] if len(roles) > 1 else [roles]
     for order in orders:
         tensors = tuple(f"{letter}_{role}" for role in order)
         for axes in possible_axes(tensors, parameter.shape, lengths, one_head=one_head):

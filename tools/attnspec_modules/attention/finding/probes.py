@@ -7,12 +7,14 @@ So do the probes decide how a layer is to be read, and never whether it is right
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer_reading import MATRICES
 
 _SEED = 20_260_101
 """Any: the numbers only have to be unlike each other."""
@@ -22,20 +24,26 @@ _PROPORTIONAL = 1e-3
 
 
 def token_alone(
-    runner: LayerRunner, heads: int, width: int, dtype: str, *, apart: bool = False, count: int = 1
+    runner: LayerRunner,
+    heads: int,
+    width: int,
+    dtype: str,
+    *,
+    apart: bool = False,
+    count: int = 1,
+    made_by: str = "w_value",
 ) -> float:
     """Return how far the output of one token is from a multiple of x W_v W_o, as a share of it.
 
     With `apart`, query and key are other tokens than the value. Of `count` equal tokens, one that sees any is compared.
+    `made_by` is the matrix in place of W_v; where it is another one, W_v is unlike it.
     """
     rng = np.random.default_rng(_SEED)
     query, key, x = (rng.normal(size=(1, 1, width)).astype(dtype).repeat(count, axis=1) for _ in range(3))
     query, key = (query, key) if apart else (x, x)
     w_value, w_output = (rng.normal(size=(width, width)).astype(dtype) for _ in range(2))
-    weights = {"w_value": w_value}
-    expected = x[0, 0] @ w_value
-    weights["w_output"] = w_output
-    expected = expected @ w_output
+    weights = {"w_value": w_value[::-1], made_by: w_value, "w_output": w_output}
+    expected = x[0, 0] @ w_value @ w_output
     output, _ = runner.run(Call(query, key, x), weights, heads, {})
     rows = np.asarray(output, np.float64).reshape(count, -1)
     return min(_distance(row, np.asarray(expected, np.float64)) for row in rows)
@@ -66,13 +74,13 @@ def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | No
     w_query[0, :] = w_key[2, :] = 1.5
     w_value[0, 0] = w_value[1, 1] = 1
     weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
-    output = _output(runner, tokens, weights, 1, dtype, {})
+    output = output_of(runner, tokens, weights, 1, dtype, {})
     if output is None:
         return None
     row = output[0, 1, :2]
     if abs(row.sum() - 1) > _PROPORTIONAL:
         return None
-    return abs(row[0] - row[1]) < _PROPORTIONAL
+    return bool(abs(row[0] - row[1]) < _PROPORTIONAL)
 
 
 def remembers(runner: LayerRunner, width: int = 8) -> bool:
@@ -108,7 +116,7 @@ def is_inside_float32(runner: LayerRunner, width: int = 8) -> bool:
     w_key[1, 0], w_key[2, 0] = far
     w_value[range(3), range(3)] = 1
     weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
-    output = _output(runner, tokens, weights, 1, "float64", {})
+    output = output_of(runner, tokens, weights, 1, "float64", {})
     if output is None or not (output[0, 2, :3] > 0).all():
         return False
     factors = [float(np.log(output[0, 2, key] / output[0, 2, 0])) / far[key - 1] for key in (1, 2)]
@@ -141,11 +149,11 @@ def shares(
     w_query[width - 1, 0] = w_key[width - 1, 0] = 1.0
     w_value[range(keys), range(keys)] = 1
     weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value, "w_output": np.eye(width)}
-    output = _output(runner, tokens, weights, heads, dtype, raw)
+    output = output_of(runner, tokens, weights, heads, dtype, raw)
     return None if output is None else output[..., :keys]
 
 
-def _output(
+def output_of(
     runner: LayerRunner,
     tokens: NDArray[Any],
     weights: Mapping[str, NDArray[Any]],
@@ -153,6 +161,7 @@ def _output(
     dtype: str,
     raw: Mapping[str, Any] | None,
 ) -> NDArray[Any] | None:
+    """Return the output of a layer of one sequence, in float64; None where the call raises, or it has another shape."""
     given = tokens.astype(dtype)
     kept = {name: array.astype(dtype) for name, array in weights.items()}
     output = runner.tried(Call(given, given, given), kept, heads, raw)
@@ -160,3 +169,33 @@ def _output(
         return None
     output = np.asarray(output, np.float64)
     return output if output.shape == tokens.shape else None
+
+
+_RATE = 0.5
+"""Any that leaves out some of 48 weights with near certainty."""
+
+_MANY = 16
+
+
+def rate_seen(runner: LayerRunner, heads: int, width: int) -> float | None:
+    """Return the rate of dropout with which a layer is seen to draw in evaluation; None where it is not.
+
+    It is 0 where it draws though it is made without dropout.
+    """
+    if _draws(runner, heads, width):
+        return 0.0
+    if not runner.library.evaluates:
+        return None
+    dropping = LayerRunner(runner.layer_class, runner.library, replace(runner.reading, dropout=_RATE))
+    return _RATE if _draws(dropping, heads, width) else None
+
+
+def _draws(runner: LayerRunner, heads: int, width: int) -> bool:
+    """Return whether two calls with the same tokens give different numbers."""
+    rng = np.random.default_rng(_SEED)
+    tokens = rng.normal(size=(1, _MANY, width)).astype("float32")
+    weights = {name: rng.normal(size=(width, width)).astype("float32") for name in MATRICES}
+    is_causal = runner.reading.causality == "built in"
+    call = Call(tokens, tokens, tokens, None, is_causal)
+    one, other = (runner.tried(call, weights, heads, {}) for _ in range(2))
+    return one is not None and other is not None and not np.array_equal(one, other, equal_nan=True)

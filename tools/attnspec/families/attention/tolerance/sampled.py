@@ -65,6 +65,7 @@ class _Bounded(NamedTuple):
     vacuous: NDArray[np.bool_]
     interval: Interval
     beyond: NDArray[Any]
+    by_scale: NDArray[Any]
     logsumexp: Estimate
     shift: NDArray[Any]
 
@@ -75,11 +76,15 @@ class _Bounded(NamedTuple):
         logsumexp = Estimate(np.full(logsumexps, -np.inf), np.zeros((*front, logsumexps)))
         vacuous = np.zeros((*front, outputs), dtype=np.bool_)
         interval, shift = Interval(lowest, highest), np.zeros((logsumexps, 1))
-        return cls(Estimate(np.zeros(outputs), error), vacuous, interval, beyond, logsumexp, shift)
+        by_scale = np.full(outputs, np.nan)
+        return cls(Estimate(np.zeros(outputs), error), vacuous, interval, beyond, by_scale, logsumexp, shift)
 
-    def put_output(self, result: AttentionTolerance, at: _Indices, slots: NDArray[np.int64]) -> None:
+    def put_output(
+        self, result: AttentionTolerance, by_scale: NDArray[Any], at: _Indices, slots: NDArray[np.int64]
+    ) -> None:
         """Take a result's bounds of some elements: by head, query and column there, by their index here."""
         self.output.value[slots] = result.output.value[0][at]
+        self.by_scale[slots] = by_scale[0][at]
         interval = result.interval
         pairs = (
             (self.output.error, result.output.error),
@@ -126,6 +131,23 @@ def sampled_tolerance(
     return _SampledBound(question, shift)
 
 
+_STEEPEST = 10.0
+"""Standard deviation of the derivatives of a query's logits from which on its row is silent: a change of the scale by
+1 % would then move it by a tenth more, or less, than along a line."""
+
+
+def _by_scale(result: AttentionTolerance, softcap: float | None) -> NDArray[Any]:
+    """Return the derivatives of the outputs by the logarithm of the scale; NaN in rows that do not follow a line."""
+    shares, value, scores = result.softmax.shares, result.value.value, result.scaled.value
+    of_logits = scores * (1 - np.tanh(scores / softcap) ** 2) if softcap else scores
+    # A sink is a key of its own, which no scale moves.
+    moved = np.zeros_like(shares)
+    moved[..., : of_logits.shape[-1]] = shares[..., : of_logits.shape[-1]] * of_logits
+    mean = moved.sum(axis=-1, keepdims=True)
+    variance = np.sum(moved[..., : of_logits.shape[-1]] * of_logits, axis=-1, keepdims=True) - mean**2
+    return np.where(variance < _STEEPEST**2, moved @ value - mean * result.output.value, np.nan)
+
+
 class _SampledBound(AttentionBound):
     """Tolerances of sampled elements (N,), and between which numbers all others lie."""
 
@@ -139,6 +161,11 @@ class _SampledBound(AttentionBound):
             unspecified={name: elements for name, elements in unspecified.items() if elements.any()},
         )
         self._question = question
+
+    @property
+    def sampled_slopes(self) -> Mapping[str, Mapping[str, NDArray[Any]]]:
+        """Derivatives of the sampled outputs by the scale."""
+        return {"scale": {"output": self._question.bounded.by_scale}}
 
     def interval_outside_sample(self, output: str, run: int = 0) -> UnsampledInterval | None:
         """Return between which numbers every element of an output lies that is not sampled."""
@@ -212,7 +239,8 @@ class _Question:
             rows = np.asarray(np.ravel_multi_index(tuple(every.T), self.extents[:3]), dtype=np.int64)
             numbers, slots = _among(outputs // width, rows)
             columns = np.searchsorted(block.features, outputs[slots] % width)
-            found.put_output(result, (*np.divmod(numbers, len(block.heads[0])), columns), slots)
+            by_scale = _by_scale(result, self.attributes.get("softcap"))
+            found.put_output(result, by_scale, (*np.divmod(numbers, len(block.heads[0])), columns), slots)
             numbers, slots = _among(logsumexps, rows)
             found.put_logsumexp(result, np.divmod(numbers, len(block.heads[0])), slots)
         return found
