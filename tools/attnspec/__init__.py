@@ -14,8 +14,7 @@ from attnspec.base.errors import AttnspecError, Unsupported
 
 if _typing.TYPE_CHECKING:
     from attnspec.reports.report import Report
-    from attnspec.targets.laid_out import features_first
-    from attnspec.targets.loading import load
+    from attnspec.targets.loading import features_first, load
     from attnspec.validation import validate
     from attnspec.validation.one_case import OneCase, case
     from attnspec_draws.judge import Conditions, JudgeReport, judge
@@ -41,7 +40,7 @@ _LAZY = {
     "OneCase": "attnspec.validation.one_case",
     "Report": "attnspec.reports.report",
     "case": "attnspec.validation.one_case",
-    "features_first": "attnspec.targets.laid_out",
+    "features_first": "attnspec.targets.loading",
     "judge": "attnspec_draws.judge",
     "load": "attnspec.targets.loading",
     "validate": "attnspec.validation",

@@ -14,6 +14,7 @@ from attnspec.commands.python_script import python_script
 from attnspec.contract import OPERATIONS, PROFILES
 from attnspec.contract.dtypes import ANY
 from attnspec.families.lookup import family_of
+from attnspec_mistakes.kill_matrix import tried_cases
 from attnspec_site import addresses
 from attnspec_site.content import Content
 from attnspec_site.implementation_pages import Table, of_version
@@ -105,6 +106,7 @@ def _case_page(case: Case, content: Content, table: Table, maker: PageMaker) -> 
         addresses.of_case(case.id),
         case.id,
         case=case,
+        source=[text for text in case.source.values() if text != f"made for the profile {case.profile}"],
         operation=OPERATIONS[case.operation],
         inputs=[Markup(table) for table in _inputs(case)],
         outputs=list(_outputs(case)),
@@ -114,6 +116,7 @@ def _case_page(case: Case, content: Content, table: Table, maker: PageMaker) -> 
         targets=[content.mistakes[target] for target in targets],
         others=others[:MOST_MISTAKES],
         more=max(0, len(others) - MOST_MISTAKES),
+        tried=case.id in tried_cases(case.operation),
         failures=table.failures_of_case.get(case.id, ()),
         of_version=of_version,
         script=script if len(script) <= LONGEST_SCRIPT else None,

@@ -13,7 +13,7 @@ from attnspec_site import addresses
 from attnspec_site.content import Content
 from attnspec_site.page import Page, PageMaker
 
-MOST_CASES = 8
+MOST_CASES = 6
 """Cases that a page lists; of the others it says how many there are, and a script adds them."""
 
 _CATALOGUE = "attnspec_mistakes."

@@ -56,7 +56,7 @@ class PageMaker:
             lstrip_blocks=True,
         )
         self._environment.globals.update(menu={**_MENU, **SLOTS}, version=__version__)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        self._environment.filters.update(public=public_link, shortened=shortened)
+        self._environment.filters.update(public=public_link, shortened=shortened, code=with_code)
 
     def page(self, template: str, address: str, title: str, **content: Any) -> Page:
         """Return the page of a template; its `id` links an id to its page, under it or under other words."""
@@ -82,6 +82,11 @@ def shortened(sentence: str) -> str:
     """Return the first sentence of a clause, as a page of a case has it: the clause has a page of its own."""
     first = re.match(r".+?[^.]\.(?= [A-Z`])|.+", sentence, re.DOTALL)
     return first[0] if first is not None else sentence
+
+
+def with_code(sentence: str) -> Markup:
+    """Return a sentence in which code is marked as such."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(sentence, quote=False)))
 
 
 def issue_name(address: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("jinja2", reason="the site is made with jinja2: pip install --editable '.[site]'")
 from attnspec_site.building import build_site
 
-OPERATIONS = ("softmax", "causal_mask", "single_head_attention")
+OPERATIONS = ("softmax", "causal_mask", "single_head_attention", "multi_head_attention")
 DESKTOP = {"width": 1180, "height": 900}
 NAMED = os.environ.get("ATTNSPEC_CHROMIUM")
 CHROMIUM = NAMED or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -37,7 +37,7 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
-    """The folder of a site of three operations."""
+    """The folder of a site of four operations."""
     return build_site(tmp_path_factory.mktemp("site") / "built", operations=OPERATIONS).folder
 
 

@@ -85,6 +85,35 @@ def test_a_case_holds_numbers_tolerance_and_a_script_that_runs(site):
     assert "differs by" in done.stdout
 
 
+def test_a_failing_cell_of_the_table_leads_to_the_reason(site):
+    table = Links((site / "implementations" / "index.html").read_text(encoding="utf-8"))
+    cells = [link for link in table.to if "#" in link and link.startswith("../implementations/")]
+    assert cells
+    for cell in cells:
+        file, _, dtype = cell.removeprefix("../").partition("#")
+        page = (site / file).read_text(encoding="utf-8")
+        failures = page.partition(f'<h3 id="{dtype}">')[2].partition("<h3")[0]
+        for failure in re.findall("<li>(.*?)</li>", failures):
+            sentence = re.sub("<[^>]+>", "", failure)
+            assert len(sentence) > 20
+        assert "<li>" in failures
+
+
+def test_who_follows_a_convention_is_said(site):
+    page = (site / "conventions.html").read_text(encoding="utf-8")
+    section = page.partition('<h2 id="masked_nonfinite">')[2].partition("<h2")[0]
+    assert re.search(r"<code>propagates</code>: .*\btorch\b", section)
+
+
+def test_a_failing_case_and_its_clause_name_the_implementation(site):
+    case = (site / "cases" / "nonfinite" / "multi_head_nan_key_of_one_key.html").read_text(encoding="utf-8")
+    assert re.search(r"torch-mha/[\d.]+\.html#float32.*implementations/defects\.html#torch_flash_nan_query_row", case)
+    clause = (site / "clauses" / "multi_head.split.html").read_text(encoding="utf-8")
+    assert "Implementations that fail a case of it" in clause
+    page = (site / "spec" / "operations" / "attention" / "multi_head_attention.html").read_text(encoding="utf-8")
+    assert re.search(r'multi_head\.split\.html">\d+ cases, \d+ mistakes?; cases fail in .*torch', page)
+
+
 def test_the_command_says_what_it_built(tmp_path, capsys):
     folder = tmp_path / "here"
     assert main(["site", str(folder), "--operation", "causal_mask"]) == 0

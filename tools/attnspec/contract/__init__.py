@@ -106,6 +106,11 @@ CLAUSES_INSTEAD: Mapping[str, Mapping[str, str]] = _table_of_all_families("claus
 CAPABILITIES: Mapping[str, str] = _table_of_all_families("capabilities")
 """Capability that an implementation may lack, to a sentence about it; families may share one."""
 
+WORDS_OF_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    attribute: tuple(words) for attribute, words in _table_of_all_families("words_of_attributes").items()
+}
+"""Attribute whose value is a word to the words that it may be."""
+
 READ_OTHERWISE: Mapping[str, tuple[str, ...]] = {
     capability: tuple(mistakes) for capability, mistakes in _table_of_all_families("read_otherwise").items()
 }

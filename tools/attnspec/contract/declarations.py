@@ -8,12 +8,13 @@ the cases that need a capability: ``[OPERATION.]NAME[@WHERE...]``; the declarati
 an operation holds for its backward pass, too, unless that has its own.
 """
 
+import json
 from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from typing import NamedTuple
 
 from attnspec.base.errors import UsageError, did_you_mean
-from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS
+from attnspec.contract import CAPABILITIES, CONVENTIONS, OPERATIONS, WORDS_OF_ATTRIBUTES
 from attnspec.contract.convention import Settles
 from attnspec.contract.dtypes import FLOAT_DTYPES
 
@@ -30,6 +31,13 @@ _OPTIONAL = tuple(
 )
 """The arguments that a case may leave out."""
 
+_DEFAULTS: Mapping[str, object] = {
+    attribute: default for operation in OPERATIONS.values() for attribute, default in operation.attributes.items()
+}
+"""Attribute to its default, that of the last operation which has it."""
+
+_OF_PYTHON = {"True": "true", "False": "false", "None": "null"}
+
 _NORMATIVE: Mapping[str, str] = {name: choices[0] for name, choices in CHOICES.items()}
 
 
@@ -40,20 +48,42 @@ def is_capability(word: str) -> bool:
 
 def can_be_missing(word: str) -> bool:
     """Return whether an implementation may be without a word: a capability, or an argument with a value."""
-    argument, sign, _ = word.partition("=")
-    with_value = bool(sign) and any(argument in operation.attributes for operation in OPERATIONS.values())
-    return with_value or is_capability(word)
+    argument, sign, value = word.partition("=")
+    return is_capability(word) or bool(sign and argument in _DEFAULTS and _values_instead(argument, value) is None)
 
 
 def check_capabilities(without: Sequence[str], *, said_by: str) -> None:
-    """Raise `UsageError`, naming `said_by`, for a word that is no capability."""
+    """Raise `UsageError`, naming `said_by`, for a word that is no capability, or an argument with what it never has."""
     for word in without:
         if can_be_missing(word):
             continue
+        argument, sign, value = word.partition("=")
+        if sign and argument in _DEFAULTS:
+            raise UsageError(f"{said_by} is without {word!r}, but {argument} is {_values_instead(argument, value)}.")
         hint = did_you_mean(word, (*CAPABILITIES, *_OPTIONAL))
         raise UsageError(
             f"{said_by} is without {word!r}, which is no capability.{hint} `attnspec explain capabilities` lists them."
         )
+
+
+def _values_instead(argument: str, value: str) -> str | None:
+    """Return the values of an attribute in words, where `value` is none of them."""
+    if argument in WORDS_OF_ATTRIBUTES:
+        words = WORDS_OF_ATTRIBUTES[argument]
+        return None if value in words else f"one of {', '.join(words)}"
+    default = _DEFAULTS[argument]
+    try:
+        # Python's own words stand for themselves, too.
+        read = json.loads(_OF_PYTHON.get(value, value))
+    except ValueError:
+        read = value
+    is_number = isinstance(read, int | float) and not isinstance(read, bool)
+    if isinstance(default, bool):
+        return None if isinstance(read, bool) else "true or false"
+    if isinstance(default, int):
+        is_whole = is_number and isinstance(read, int)
+        return None if is_whole or read is None else f"a whole number, such as {argument}={default}"
+    return None if is_number or read is None or isinstance(read, list) else "a number, a list of numbers, or null"
 
 
 class Choices(dict[str, str]):

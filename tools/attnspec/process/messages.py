@@ -11,27 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
-from numpy.typing import NDArray
-
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, QUANTIZED_DTYPES
 from attnspec.contract.implementation import (
     Answer,
-    Crashed,
     Declaration,
     Declined,
     Malformed,
     Outputs,
     Raised,
     Request,
-    TimedOut,
 )
 from attnspec.contract.layout import read_layout
 from attnspec.families.lookup import family_of
 from attnspec.process.tensors_on_the_wire import (
     ENCODINGS,
-    NON_FINITE,
     Encoding,
     WireError,
     as_list,
@@ -191,6 +186,7 @@ def read_started(message: Message, adapter: str) -> Started:
         "layout",
         "encoding",
         "input_dtypes",
+        "found",
     )
     check_fields(message, where, required=("type", "protocol", "name", "operations"), optional=optional)
     protocol = message["protocol"]
@@ -207,7 +203,7 @@ def read_started(message: Message, adapter: str) -> Started:
         operations=_names(message["operations"], "operations", tuple(OPERATIONS)),
         dtypes=_names(message.get("dtypes", ["float64"]), "dtypes", FLOAT_DTYPES),
         states_dtypes="dtypes" in message,
-        conventions=_conventions(message.get("conventions", {})),
+        conventions=_texts(message.get("conventions", {}), "conventions"),
         without=_strings(message.get("without", []), "without"),
         dtypes_of=_by_operation(message.get("dtypes_of", {}), "dtypes_of", lambda _: FLOAT_DTYPES),
         demands=_by_operation(
@@ -219,9 +215,23 @@ def read_started(message: Message, adapter: str) -> Started:
             message.get("arguments", {}), "arguments", lambda name: tuple(OPERATIONS[name].arguments)
         ),
         layout=None if "layout" not in message else _layout(message["layout"]),
+        **_found(message.get("found", {})),
     )
     read = message.get("input_dtypes", [])
     return Started(declaration, encoding, () if read == [] else _names(read, "input_dtypes", QUANTIZED_DTYPES))
+
+
+def _found(said: object) -> dict[str, Any]:
+    """Read what was found of a Python target: a sentence, names of functions, reasons and arguments by operation."""
+    found = _object(said, "found", "an object")
+    check_fields(found, "found", required=(), optional=("guessed", "not_graded", "unfit", "never_given"))
+    never_given = _object(found.get("never_given", {}), "found.never_given", "an object of lists by operation")
+    return {
+        "guessed": _text(found, "guessed", "found") if "guessed" in found else None,
+        "not_graded": _strings(found.get("not_graded", []), "found.not_graded"),
+        "unfit": _texts(found.get("unfit", {}), "found.unfit"),
+        "never_given": {name: _strings(names, f"found.never_given.{name}") for name, names in never_given.items()},
+    }
 
 
 def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
@@ -279,9 +289,7 @@ def read_answer(message: Message, request: Request, encoding: Encoding) -> Answe
 def _read_outputs(message: Message, request: Request, encoding: Encoding) -> Outputs:
     where = 'the answer "outputs"'
     check_fields(message, where, required=("type", "seq", "outputs"), optional=("inputs_changed",))
-    tensors = as_object(message["outputs"])
-    if tensors is None:
-        raise WireError(f"{where}: outputs must be an object of tensors by name, not {quoted(message['outputs'])}")
+    tensors = _object(message["outputs"], f"{where}: outputs", "an object of tensors by name")
     operation = OPERATIONS[request.operation]
     names, required = operation.outputs, operation.required(request.inputs)
     for name in tensors:
@@ -321,11 +329,18 @@ def _names(value: object, field: str, known: tuple[str, ...]) -> tuple[str, ...]
     return tuple(names)
 
 
-def _conventions(value: object) -> dict[str, str]:
-    conventions = as_object(value)
-    if conventions is None or not all(isinstance(choice, str) for choice in conventions.values()):
-        raise WireError(f"conventions must be an object of strings by name, not {quoted(value)}")
-    return conventions
+def _object(value: object, field: str, kind: str) -> Message:
+    found = as_object(value)
+    if found is None:
+        raise WireError(f"{field} must be {kind}, not {quoted(value)}")
+    return found
+
+
+def _texts(value: object, field: str) -> dict[str, str]:
+    found = as_object(value)
+    if found is None or not all(isinstance(text, str) for text in found.values()):
+        raise WireError(f"{field} must be an object of strings by name, not {quoted(value)}")
+    return found
 
 
 def _layout(value: object) -> str:
@@ -347,9 +362,7 @@ def _strings(value: object, field: str) -> tuple[str, ...]:
 
 def _by_operation(value: object, field: str, known: Callable[[str], tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Read lists of names by operation, whose names are among those `known` for it."""
-    by_operation = as_object(value)
-    if by_operation is None:
-        raise WireError(f"{field} must be an object of lists by operation, not {quoted(value)}")
+    by_operation = _object(value, field, "an object of lists by operation")
     if by_operation:
         _names([*by_operation], field, tuple(OPERATIONS))
     return {name: _names(names, f"{field} {name}", known(name)) for name, names in by_operation.items()}
@@ -359,85 +372,3 @@ def _sendable(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_sendable(item) for item in cast("list[object]", value)]
     return word_for(value) if isinstance(value, float) else value
-
-
-# The other half, for a Python implementation behind the protocol
-
-
-def started_message(declaration: Declaration, encoding: Encoding) -> Message:
-    """Answer ``start`` with what an implementation declares."""
-    return {
-        "type": "started",
-        "protocol": VERSIONS[0],
-        "name": declaration.name,
-        "version": declaration.version,
-        "operations": list(declaration.operations),
-        **({"dtypes": list(declaration.dtypes)} if declaration.states_dtypes else {}),
-        "conventions": dict(declaration.conventions),
-        **({"without": list(declaration.without)} if declaration.without else {}),
-        **(
-            {"dtypes_of": {name: [*each] for name, each in declaration.dtypes_of.items()}}
-            if declaration.dtypes_of
-            else {}
-        ),
-        **({"demands": {name: [*each] for name, each in declaration.demands.items()}} if declaration.demands else {}),
-        **(
-            {"arguments": {name: [*each] for name, each in declaration.arguments.items() if each}}
-            if declaration.arguments
-            else {}
-        ),
-        **({} if declaration.layout is None else {"layout": declaration.layout}),
-        "encoding": encoding,
-        "input_dtypes": list(QUANTIZED_DTYPES),
-    }
-
-
-def refused_message(message: str) -> Message:
-    """Answer ``start`` with the reason why nothing can be run."""
-    return {"type": "error", "message": message}
-
-
-def read_run(message: Message, encoding: Encoding) -> Request:
-    """Read a ``run`` request, ignoring other fields as an adapter should; WireError for one of a broken harness."""
-    try:
-        inputs: Mapping[str, object] = message["inputs"]
-        attributes: Mapping[str, object] = message["attributes"]
-        return Request(
-            operation=message["operation"],
-            dtype=message["dtype"],
-            inputs={name: decode_tensor(tensor, encoding, f"inputs.{name}") for name, tensor in inputs.items()},
-            attributes={name: _received(value) for name, value in attributes.items()},
-        )
-    except (KeyError, AttributeError) as problem:
-        raise WireError(f"the request to run lacks a field or has a wrong one: {problem}") from None
-
-
-def _received(value: object) -> object:
-    items = as_list(value)
-    if items is not None:
-        return [_received(item) for item in items]
-    return NON_FINITE.get(value, value) if isinstance(value, str) else value
-
-
-def answer_message(seq: int, answer: Answer, encoding: Encoding) -> Message:
-    """Write an answer to ``run``; integers become int64, outputs of a dtype that the protocol lacks ``malformed``."""
-    match answer:
-        case Outputs(values, inputs_changed):
-            try:
-                tensors = {name: encode_tensor(_widest(array), encoding) for name, array in values.items()}
-            except WireError as problem:
-                return {"type": "malformed", "seq": seq, "message": str(problem)}
-            message: Message = {"type": "outputs", "seq": seq, "outputs": tensors}
-            return message | ({"inputs_changed": list(inputs_changed)} if inputs_changed else {})
-        case Declined(reason):
-            return {"type": "unsupported", "seq": seq, "message": reason}
-        case Raised(text):
-            return {"type": "error", "seq": seq, "message": text}
-        case Malformed(text) | Crashed(text) | TimedOut(text):
-            # A crash or a time-out behind this process must not read as a refusal, which `error` would.
-            return {"type": "malformed", "seq": seq, "message": text}
-
-
-def _widest(array: NDArray[Any]) -> NDArray[Any]:
-    # Any integer is as wrong as another where floats are expected, and that is for the harness to say.
-    return array.astype("int64") if array.dtype.kind in "iu" else array

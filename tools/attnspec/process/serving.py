@@ -15,17 +15,9 @@ from typing import IO, Any
 
 from attnspec.base.errors import AttnspecError, UsageError
 from attnspec.contract.implementation import Declined, Implementation
-from attnspec.process.messages import (
-    VERSIONS,
-    Message,
-    answer_message,
-    read_message,
-    read_run,
-    refused_message,
-    started_message,
-    write_message,
-)
+from attnspec.process.messages import VERSIONS, Message, read_message, write_message
 from attnspec.process.pipes import PIECE
+from attnspec.process.served_messages import answer_message, read_run, refused_message, started_message
 from attnspec.process.tensors_on_the_wire import Encoding
 from attnspec.targets.target import LOADING, option_of, target_of
 

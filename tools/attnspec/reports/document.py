@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from attnspec.grading import NOT_GRADED, WRONG
+from attnspec.reports import wording
 from attnspec.reports.account import Account, account_of
+from attnspec.reports.entries import diagnosis_of, is_known, verdict, wrong_results
 from attnspec.reports.report import (
     Gated,
     Report,
@@ -85,6 +88,40 @@ def _account_to_json(account: Account, report: Report) -> dict[str, Any]:
         }
         for problem in account.problems
     ]
+    return {**json_types(account), "problems": problems}
+
+
+def account_in(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the account of a run; that of a report from before there was one, by its operations."""
+    if "account" in document:
+        return document["account"]
+    positions: dict[str, list[int]] = {}
+    for position, result in enumerate(document["results"]):
+        if result["status"] in WRONG and not is_known(result):
+            positions.setdefault(result["operation"], []).append(position)
+    problems = [
+        {
+            "lines": [f"{operation}: {len(failures)} went wrong.", *diagnosis_of(document, operation)],
+            "clearest": failures[0],
+            "failures": failures,
+            "diagnosis": [],
+        }
+        for operation, failures in positions.items()
+    ]
+    tried = sum(result["status"] not in NOT_GRADED for result in document["results"])
+    wrong = len(wrong_results(document))
+    systematic = document.get("systematic")
+    account = Account(
+        guessed=(),
+        verdict=verdict(document),
+        right=None,
+        heading=wording.went_wrong(wrong, tried) if wrong else None,
+        offer=wording.offer_to_declare(document["could_be_declared"]) if document.get("could_be_declared") else (),
+        problems=(),
+        unseen=(wording.NUMBERS_ALONE,) if document["invocation"].get("export") else (),
+        ungraded=wording.ungraded_arguments(document.get("arguments", ())),
+        closing=(wording.systematic_in_short(systematic),) if systematic else (),
+    )
     return {**json_types(account), "problems": problems}
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from attnspec.base.plain_text import plain_text
 from attnspec.contract.dtypes import ANY
-from attnspec.grading import NOT_GRADED, OF_RUN, WRONG
+from attnspec.grading import OF_RUN, WRONG
 from attnspec.reports import wording
 from attnspec.targets.target import Target, invocation_fields
 
@@ -54,39 +54,6 @@ def verdict(document: Mapping[str, Any]) -> str:
     if gate := document.get("gate"):
         return plain_text(gate["headline"])
     return wording.verdict_line(implementation_name(document), document["summary"], document.get("not_run"))
-
-
-def account_in(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the account of a run; that of a report from before there was one, by its operations."""
-    if "account" in document:
-        return document["account"]
-    positions: dict[str, list[int]] = {}
-    for position, result in enumerate(document["results"]):
-        if result["status"] in WRONG and not is_known(result):
-            positions.setdefault(result["operation"], []).append(position)
-    problems = [
-        {
-            "lines": [f"{operation}: {len(failures)} went wrong.", *diagnosis_of(document, operation)],
-            "clearest": failures[0],
-            "failures": failures,
-            "diagnosis": [],
-        }
-        for operation, failures in positions.items()
-    ]
-    tried = sum(result["status"] not in NOT_GRADED for result in document["results"])
-    wrong = len(wrong_results(document))
-    systematic = document.get("systematic")
-    return {
-        "guessed": (),
-        "right": None,
-        "verdict": verdict(document),
-        "heading": wording.went_wrong(wrong, tried) if wrong else None,
-        "offer": wording.offer_to_declare(document["could_be_declared"]) if document.get("could_be_declared") else (),
-        "problems": problems,
-        "unseen": (wording.NUMBERS_ALONE,) if document["invocation"].get("export") else (),
-        "ungraded": wording.ungraded_arguments(document.get("arguments", ())),
-        "closing": (wording.systematic_in_short(systematic),) if systematic else (),
-    }
 
 
 def finding_line(finding: Mapping[str, Any]) -> str:

@@ -53,6 +53,9 @@ _VALUE = "|".join(
 )
 """Value of an option, as against the next word of a sentence."""
 
+_DEVICE = re.compile(r"\A--device (?P<name>[^\n]+?)(?=:\s)")
+"""Device at the beginning of a message, under a name of any words."""
+
 _OPTION = re.compile(
     rf"(?<![\w-])(?P<option>{_alternatives(*_KEYWORDS, *_SWITCHES)})(?![\w-])"
     rf"(?P<said>[ =](?:{_VALUE})(?: (?P=option)[ =](?:{_VALUE}))*)?"
@@ -83,4 +86,6 @@ def in_python(message: str, *, loads: bool = False) -> str:
         values = ", ".join(map(quoted, said[1:].split(",") if name == "without" else [said[1:]]))
         return f"{shown}=({values})" if '", "' in values else f"{shown}={values}"
 
-    return _OPTION.sub(keyword, message) if "--" in message else message
+    if "--" not in message:
+        return message
+    return _OPTION.sub(keyword, _DEVICE.sub(lambda match: f'device="{match["name"]}"', message))

@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,32 +49,6 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
         return None if arranging is None else arranging(operation, inputs, attributes, reported)
 
     return LaidOut(implementation, arrange, layout)
-
-
-def features_first(target: object) -> Implementation:
-    """Give an implementation in which a token is a column, every matrix being transposed, the contract's layout.
-
-    Parameters
-    ----------
-    target
-        Anything that :func:`attnspec.load` takes, or an implementation.
-
-    Returns
-    -------
-    Implementation
-        Takes and gives tensors in the contract's layout. It is called once for each batch entry, and once for each head
-        where it has no head axis; grouped heads are `Declined`.
-
-    Raises
-    ------
-    TargetError
-        If `target` cannot be found, imported or used.
-    """
-    from attnspec.targets.loading import load
-
-    is_implementation = isinstance(getattr(target, "declaration", None), Declaration)
-    implementation = cast("Implementation", target) if is_implementation else load(target)
-    return laid_out(implementation, "features_first")
 
 
 _NARROW_INDICES = "int32"

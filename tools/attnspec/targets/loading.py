@@ -1,12 +1,16 @@
 """From what the user typed to an implementation: built-in names, installed adapters, modules, files, objects."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from inspect import isfunction
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,7 +19,7 @@ from attnspec.base.errors import AttnspecError, TargetError
 from attnspec.base.extensions import BUILT_IN, IS_LAYER, LAYERS, import_object
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import Implementation
-from attnspec.targets.calling import error_position
+from attnspec.targets.calling import OUR_PACKAGES, error_position
 from attnspec.targets.in_process import InProcessImplementation, computing, keep_recursion_limit, read_attribute
 from attnspec.targets.target import LoadOptions, Target, spelled_out, target_of
 from attnspec.tensors import tensors_called
@@ -68,6 +72,31 @@ def load(target: object, **options: Unpack[LoadOptions]) -> Implementation:
     return loaded(target_of(target, {name: value for name, value in said.items() if name != "bare_operation"}))
 
 
+def features_first(target: object) -> Implementation:
+    """Give an implementation in which a token is a column, every matrix being transposed, the contract's layout.
+
+    Parameters
+    ----------
+    target
+        Anything that :func:`attnspec.load` takes, or an implementation.
+
+    Returns
+    -------
+    Implementation
+        Takes and gives tensors in the contract's layout. It is called once for each batch entry, and once for each head
+        where it has no head axis; grouped heads are `Declined`.
+
+    Raises
+    ------
+    TargetError
+        If `target` cannot be found, imported or used.
+    """
+    from attnspec.targets.laid_out import laid_out
+
+    implementation = target if isinstance(target, Implementation) else load(target)
+    return laid_out(implementation, "features_first")
+
+
 def loaded(target: Target) -> Implementation:
     """Return the implementation that a target of Python names or is, in this process.
 
@@ -80,30 +109,13 @@ def loaded(target: Target) -> Implementation:
     try:
         found, module = locate(python) if isinstance(python, str) else (python, None)
         adapter = python if isinstance(python, str) else str(getattr(python, "__name__", type(python).__name__))
-        reported: dict[str, str] = {}
-        if _may_be_a_layer(found, target) and import_object(IS_LAYER)(found, target.operation):
-            layer = import_object(LAYERS)(found, target.renames)
-            return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
-        holds_operations = _holds_operations(found, adapter)
-        single: Single | None = None
-        if target.operation is None and not holds_operations and not (module and adapter in BUILT_IN):
-            from attnspec.targets.single_function import single_function
-
-            single = single_function(found, adapter, module, target.renames)
-        if target.operation is not None:
-            holder = _holder_of_function(found, adapter, target.operation, module)
-        elif single is not None:
-            holder = _holder_of_function(single.function, adapter, single.operation, single.module)
-        else:
-            requested = {"device": target.device, "layout": target.layout}
-            reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
-            holder = _holder(found, adapter, reported, holds_operations=holds_operations)
-            if isinstance(found, type) and not _holds_operations(holder, adapter):
-                from attnspec.targets.single_function import single_function
-
-                single = single_function(holder, found.__name__, module, target.renames)
-                if single is not None:
-                    holder = _holder_of_function(holder, adapter, single.operation, module)
+        main: object | None = None
+        if not (isinstance(python, str) and python in BUILT_IN):
+            main = _main_part(found, adapter, target)
+            layer = _layer(found if main is None else main, adapter, target)
+            if layer is not None:
+                return layer
+        holder, single, reported = _kept_in(found, module, main, adapter, target)
         if isinstance(holder, Implementation):
             return _loaded_as_it_is(holder, target, adapter)
         declared = {name: read_attribute(holder, name, adapter) for name in ("tensors", "backward")}
@@ -117,11 +129,76 @@ def loaded(target: Target) -> Implementation:
         renames = {argument: own for own, argument in target.renames.items()}
         backward = target.backward or words.get("backward")
         guessed = None if single is None else single.in_words(kind if kind not in said else None)
-        return InProcessImplementation(holder, adapter, renames, tensors, target.layout, backward, guessed)
+        made = partial(InProcessImplementation, holder, adapter, renames, tensors, target.layout, backward)
+        implementation = made(guessed)
+        if single is None or (target.layout or implementation.declaration.layout) is not None:
+            return implementation
+        from attnspec.targets.layout_probe import layout_needed
+
+        layout = layout_needed(implementation, single.operation)
+        if layout is None:
+            return implementation
+        vars(holder)["layout"] = layout
+        return made(f"{guessed}, called in the layout {layout}")
     except TargetError as error:
         raise _with_a_command(error, python if guessed is not None else None) from None
     finally:
         keep_recursion_limit(limit)
+
+
+def _kept_in(
+    found: object, module: ModuleType | None, main: object, adapter: str, target: Target
+) -> tuple[object, Single | None, Mapping[str, str]]:
+    """Return the holder of operations, the one function in it whose operation was guessed, and what it was made with.
+
+    `main` is the part that a whole file is about, where it has one.
+    """
+    if target.operation is not None:
+        return _holder_of_function(found, adapter, target.operation, module), None, {}
+    if isfunction(main) and isinstance(found, ModuleType):
+        from attnspec.targets.main_part import sure_function, with_operation
+
+        single = sure_function(main, found, target.renames)
+        if single is not None:
+            return with_operation(found, single.operation, main), single, {}
+    holds_operations = _holds_operations(found, adapter)
+    if not holds_operations and not (module and adapter in BUILT_IN):
+        from attnspec.targets.single_function import single_function
+
+        single = single_function(found, adapter, module, target.renames)
+        if single is not None:
+            return _holder_of_function(single.function, adapter, single.operation, single.module), single, {}
+    requested = {"device": target.device, "layout": target.layout}
+    reported = {name: word for name, word in requested.items() if word is not None and _takes(name, found)}
+    holder = _holder(found, adapter, reported, holds_operations=holds_operations)
+    if isinstance(found, type) and not _holds_operations(holder, adapter):
+        from attnspec.targets.single_function import single_function
+
+        single = single_function(holder, found.__name__, module, target.renames)
+        if single is not None:
+            return _holder_of_function(holder, adapter, single.operation, module), single, reported
+    return holder, None, reported
+
+
+def _main_part(found: object, adapter: str, target: Target) -> object | None:
+    """Return the function or class that a user's whole file is about, where the file is no adapter."""
+    if not isinstance(found, ModuleType) or target.operation is not None:
+        return None
+    if found.__name__.partition(".")[0] in OUR_PACKAGES:
+        return None
+    from attnspec.targets.main_part import main_part
+
+    return main_part(found, adapter, _DECLARED, target.renames)
+
+
+def _layer(found: object, adapter: str, target: Target) -> Implementation | None:
+    """Return what was found as a layer that holds its weights, or takes them; None where it is none."""
+    if not _may_be_a_layer(found, target) or not import_object(IS_LAYER)(found, target.operation):
+        return None
+    layer = import_object(LAYERS)(found, target.renames)
+    if layer is None:
+        return None
+    return InProcessImplementation(layer, adapter, layout=target.layout, guessed="\n".join(layer.findings))
 
 
 def _with_a_command(error: TargetError, function: object) -> TargetError:
@@ -137,9 +214,8 @@ def _holds_operations(found: object, adapter: str) -> bool:
 
 
 def _may_be_a_layer(found: object, target: Target) -> bool:
-    is_ours = isinstance(target.python, str) and target.python in BUILT_IN
     is_said = inspect.isroutine(found) and target.operation is not None
-    return not (is_ours or is_said or isinstance(found, ModuleType))
+    return not (is_said or isinstance(found, ModuleType))
 
 
 def _holder(found: object, adapter: str, reported: Mapping[str, str], *, holds_operations: bool) -> object:

@@ -52,10 +52,10 @@ def single_function(
         # A factory: it is called without arguments.
         return None
     name = adapter if function is not found else getattr(found, "__name__", adapter)
-    return _guessed(function, name, module, renames).named("it")._replace(function=found)
+    return guess_function(function, name, module, renames).named("it")._replace(function=found)
 
 
-class _Guess(NamedTuple):
+class Guess(NamedTuple):
     """A guess about one function, and whether names say it, and not the number of its arguments alone."""
 
     single: Single
@@ -67,10 +67,10 @@ class _Guess(NamedTuple):
 
 
 def _of_module(module: ModuleType, functions: Iterable[FunctionType], renames: Mapping[str, str]) -> Single | None:
-    guesses: list[_Guess] = []
+    guesses: list[Guess] = []
     for function in functions:
         try:
-            guesses.append(_guessed(function, function.__name__, module, renames))
+            guesses.append(guess_function(function, function.__name__, module, renames))
         except UsageError:
             continue
     sure = [guess for guess in guesses if guess.is_sure]
@@ -78,11 +78,11 @@ def _of_module(module: ModuleType, functions: Iterable[FunctionType], renames: M
     return next((guess.named(str(getattr(guess.single.function, "__name__", "it"))) for guess in meant), None)
 
 
-def _guessed(
+def guess_function(
     function: Callable[..., object], name: str, module: ModuleType | None, renames: Mapping[str, str]
-) -> _Guess:
+) -> Guess:
     """Guess the operation of a function, whose arguments have the contract's names where these are said."""
     parameters = {renames.get(own, own): each for own, each in inspect.signature(function).parameters.items()}
     operation, why, is_sure = guess_operation(name, parameters)
     guessed = f"{operation.name}, because {why}"
-    return _Guess(Single(function, operation.name, module, guessed, likely_tensors(function)), is_sure)
+    return Guess(Single(function, operation.name, module, guessed, likely_tensors(function)), is_sure)

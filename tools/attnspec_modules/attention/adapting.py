@@ -14,16 +14,17 @@ from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_adapter_text import adapter_of
 from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading, Rotation
-from attnspec_modules.attention.weighted_functions import layer_of
+from attnspec_modules.attention.weighted_functions import FORMS, form_as_read, has_heads_or_biases, is_plain, layer_of
 from attnspec_modules.libraries import library_called, library_of
 
 __all__ = ["Forward", "MaskForm", "Placement", "Rotation", "found_layer", "read_layer", "written_layer"]
 
 
-def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace:
+def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace | None:
     """Return a holder of the operations of a layer: a class, or an instance, of which more are made like it.
 
-    `renames` has own names first. Raises TargetError, which asks for what cannot be found.
+    `renames` has own names first. A function that takes its weights is read as a layer that holds them; None for one
+    that is an operation as it stands. Raises TargetError, which asks for what cannot be found.
     """
     if inspect.isroutine(found):
         return _of_function(found, renames)
@@ -47,15 +48,25 @@ def written_layer(found: object, imports: list[str]) -> tuple[str, tuple[str, ..
     return adapter_of(layer_class, reading, operations, imports), holder.findings
 
 
-def _of_function(function: Any, renames: Mapping[str, str]) -> SimpleNamespace:
-    """Return a holder of the operations of a function that takes its weights; biases may be rows or columns."""
-    try:
-        return found_layer(layer_of(function, columns=False), renames)
-    except TargetError as trouble:
+def _of_function(function: Any, renames: Mapping[str, str]) -> SimpleNamespace | None:
+    """Return a holder of the operations of a function that takes its weights, in the first form in which it is called.
+
+    None for a function that is an operation as it stands, or may be one: without heads and biases.
+    """
+    trouble: TargetError | None = None
+    for form in FORMS:
         try:
-            return found_layer(layer_of(function, columns=True), renames)
-        except TargetError:
-            raise trouble from None
+            layer_class, reading, unclear = _found(layer_of(function, form), renames)
+        except TargetError as error:
+            trouble = trouble or error
+            continue
+        if is_plain(function, reading):
+            return None
+        layer_class = layer_of(function, form_as_read(form, reading))
+        return holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
+    if trouble is None or not has_heads_or_biases(function):
+        return None
+    raise trouble
 
 
 def _found(found: object, renames: Mapping[str, str]) -> tuple[type, Reading, tuple[str, ...]]:

@@ -49,6 +49,8 @@ def _value(value: Any) -> str:
 def _of_projections(reading: Reading) -> str:
     said = [f"{path} is {_placed(each)}" for path, each in reading.parameters.items()]
     outside = "" if "w_output" in reading.tensors else "; it has no output projection, which is done outside"
+    if reading.runs_head_by_head:
+        outside += "; several heads are called one after another"
     return f"projections: {'; '.join(said)}{outside}"
 
 
@@ -87,6 +89,8 @@ def _of_rotation(reading: Reading) -> str:
 
 
 def _of_mask(form: MaskForm) -> str:
+    if form.meaning == "lengths":
+        return f"lengths {form.name} (B): so many keys may be attended, the first ones"
     shape = ", ".join(_AXES[letter] for letter in form.axes)
     adds = ", numbers are added" if form.adds else ""
     return f"mask {form.name} ({shape}): {_MEANINGS[form.meaning]}{adds}"

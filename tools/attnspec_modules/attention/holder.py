@@ -100,7 +100,7 @@ def _attended(runner: LayerRunner, given: Mapping[str, Any]) -> Any:
 
 def _refuse(reading: Reading, query: Any, key: Any, value: Any, heads: int, is_causal: bool) -> None:
     """Raise Unsupported for what the call of the layer cannot say."""
-    if heads > 1 and not reading.has_heads:
+    if heads > 1 and not reading.has_heads and not reading.runs_head_by_head:
         raise Unsupported("it has one head")
     if reading.rotates and (query.shape[-1] // heads) % 2:
         raise Unsupported("it rotates pairs of features, and heads of an odd number have none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
-from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading, Rotation
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, MaskForm, Reading, Rotation
 from attnspec_modules.attention.masking import CannotSayError, fitting_mask
 from attnspec_modules.attention.placing import filled, of_each_head
 from attnspec_modules.attention.rotating import (
@@ -52,6 +52,14 @@ class Call(NamedTuple):
     value: NDArray[Any]
     mask: NDArray[Any] | None = None
     is_causal: bool = False
+
+    def entries(self) -> Iterator[Call]:
+        """Give a call for each entry of the batch."""
+        for number in range(self.query.shape[0]):
+            query, key, value = (tokens[number : number + 1] for tokens in self[:3])
+            is_shared = self.mask is None or self.mask.ndim < 4 or self.mask.shape[0] == 1
+            mask = self.mask if is_shared or self.mask is None else self.mask[number : number + 1]
+            yield Call(query, key, value, mask, self.is_causal)
 
 
 class LayerRunner:
@@ -105,7 +113,17 @@ class LayerRunner:
     def run(
         self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return the output (B, Sq, D) of a call, and the weights of each head, if they are returned."""
+        """Return the output (B, Sq, D) of a call, and the weights of each head, if they are returned.
+
+        A layer of tokens without a batch gets the entries one after another.
+        """
+        if self.reading.forward.rank == 2 and call.query.shape[0] > 1 and not raw:
+            parts = [self.run(each, weights, heads, raw) for each in call.entries()]
+            shares = [of_entry for _, of_entry in parts if of_entry is not None]
+            together = np.concatenate(shares) if len(shares) == len(parts) else None
+            return np.concatenate([output for output, _ in parts]), together
+        if heads > 1 and self.reading.runs_head_by_head:
+            return self._head_by_head(call, weights, heads, raw)
         sizes = self._sizes(call, heads, weights)
         made = self.ready(call, weights, heads)
         try:
@@ -120,6 +138,25 @@ class LayerRunner:
         if "w_output" in weights and not _fills(self.reading, made, "w_output"):
             return projected(output, weights["w_output"], weights.get("b_output"))
         return output
+
+    def _head_by_head(
+        self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return output and weights of several heads, each of which is the layer with a part of the features."""
+        inputs = {name: np.split(array, heads, axis=-1) for name, array in weights.items() if "output" not in name}
+        of_heads = call.mask is not None and call.mask.ndim > 2 and call.mask.shape[-3] > 1
+        outputs: list[NDArray[Any]] = []
+        shares: list[NDArray[Any]] = []
+        for head in range(heads):
+            mask = call.mask[..., head : head + 1, :, :] if of_heads and call.mask is not None else call.mask
+            of_head = {name: parts[head] for name, parts in inputs.items()}
+            output, of_weights = self.run(call._replace(mask=mask), of_head, 1, raw)
+            outputs.append(output)
+            shares += [] if of_weights is None else [of_weights]
+        joined = np.concatenate(outputs, axis=-1)
+        if "w_output" in weights:
+            joined = projected(joined, weights["w_output"], weights.get("b_output"))
+        return joined, np.concatenate(shares, axis=1) if len(shares) == heads else None
 
     def tried(
         self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
@@ -232,7 +269,7 @@ class LayerRunner:
         if raw is None:
             named |= self._mask(call, sizes.heads, past)
         else:
-            named |= {form.name: None for form in self.reading.masks if form.needed} | dict(raw)
+            named |= {form.name: nothing_hidden(form, call) for form in self.reading.masks if form.needed} | dict(raw)
         return named
 
     def _mask(self, call: Call, heads: int, past: int) -> dict[str, Any]:
@@ -261,10 +298,17 @@ class LayerRunner:
             output = output.swapaxes(0, 1)
         weights = None if forward.weights is None else entries[forward.weights]
         expected = (call.query.shape[0], heads, call.query.shape[1], call.key.shape[1])
+        if weights is not None and heads == 1 and weights.shape in (expected[2:], (expected[0], *expected[2:])):
+            weights = weights.reshape(expected)
         # Weights that are kept in less than the output has are no output of the operation.
         if weights is not None and (weights.shape != expected or weights.dtype.itemsize < output.dtype.itemsize):
             weights = None
         return output, weights
+
+
+def nothing_hidden(form: MaskForm, call: Call) -> NDArray[Any] | None:
+    """Return a mask that hides nothing, where there can be no call without one: lengths are those of the keys."""
+    return np.full(call.key.shape[:1], call.key.shape[1], np.int64) if form.meaning == "lengths" else None
 
 
 def _fills(reading: Reading, made: Made, name: str) -> bool:

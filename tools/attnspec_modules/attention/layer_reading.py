@@ -47,11 +47,17 @@ class Placement:
     axes: str
 
 
+def is_transposed(tensors: tuple[str, ...], axes: str) -> bool:
+    """Return whether the features that a matrix makes come before those to which it is applied."""
+    return axes.startswith("d") if tensors == ("w_output",) else axes.endswith("d")
+
+
 @dataclass(frozen=True)
 class MaskForm:
     """Form of a mask that a layer takes under an argument `name`.
 
-    `axes` are of b, h, q, k, 1. `meaning`: ``attend`` and ``hide`` say what is True there, ``add`` that it is added.
+    `axes` are of b, h, q, k, 1. `meaning`: ``attend`` and ``hide`` say what is True there, ``add`` that it is added,
+    ``lengths`` that it is the number of keys of each batch entry.
     `numbers`: truth values come as 1 and 0 of that dtype, ``float`` being the dtype of the tokens.
     `adds` beside truth values: a mask of numbers is added.
     """
@@ -133,6 +139,12 @@ class Reading:
         """Return whether keys and values come as one tensor: they are the same, or there is no other way."""
         is_context = "context" in self.forward.tokens.values() and "context" in self.constructor.values()
         return not is_context or are_same(key, value)
+
+    @property
+    def runs_head_by_head(self) -> bool:
+        """Whether several heads are its own one, called for one after another: it makes them of any width."""
+        is_open = {"head_width", "inner"} & {value for value in self.constructor.values() if isinstance(value, str)}
+        return not self.has_heads and bool(is_open) and "w_output" not in self.tensors
 
     @property
     def tensors(self) -> frozenset[str]:

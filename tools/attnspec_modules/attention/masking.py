@@ -46,7 +46,8 @@ def fitting_mask(
         if mask is None and not form.needed:
             continue
         try:
-            given[form.name] = _in_form(form, wanted, shape, dtype)
+            in_form = _lengths if form.meaning == "lengths" else _in_form
+            given[form.name] = in_form(form, wanted, shape, dtype)
         except CannotSayError as reason:
             why = str(reason)
             continue
@@ -54,6 +55,18 @@ def fitting_mask(
     if mask is not None:
         raise CannotSayError(why)
     return given
+
+
+def _lengths(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], _dtype: Any) -> NDArray[Any]:
+    """Return how many keys each batch entry has, for a mask that hides the last ones."""
+    if mask.dtype != np.bool_:
+        raise CannotSayError(f"{form.name!r} takes lengths alone")
+    keys = np.broadcast_to(mask, shape)
+    counts = keys.sum(axis=-1)
+    wanted = np.arange(shape[3]) < counts.reshape(shape[0], -1)[:, :1].reshape(shape[0], 1, 1, 1)
+    if not np.array_equal(keys, np.broadcast_to(wanted, shape)):
+        raise CannotSayError(f"{form.name!r} takes lengths alone, which hide the last keys of all queries")
+    return wanted.sum(axis=-1).reshape(shape[0])
 
 
 def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

@@ -26,7 +26,7 @@ function pictureOf(table) {
 /** The numbers beside their tolerances. */
 function drawExpected(picture, [values, tolerance]) {
   const geometry = new Geometry(picture);
-  const drawn = [["expected", values], ["tolerance", tolerance]].map(([title, layer]) => [title, layer, largestOf(layer)]);
+  const drawn = [[`${picture.name}, expected`, values], ["tolerance", tolerance]].map(([title, layer]) => [title, layer, largestOf(layer)]);
   const panels = (slice) =>
     drawn.map(([title, layer, largest]) => {
       const at = (row, column) => layer[geometry.flat(slice, row, column)];

@@ -107,6 +107,22 @@ function showRest(line) {
   list.querySelector("a").focus();
 }
 
+/** Paper unfolds nothing. */
+function unfoldForPaper() {
+  const folded = new Set();
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details:not([open])")) {
+      folded.add(details);
+      details.open = true;
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const details of folded) details.open = false;
+    folded.clear();
+  });
+}
+
+unfoldForPaper();
 offerColours();
 listenToKeys();
 offerScrolling();

@@ -1,5 +1,7 @@
 """What an implementation may say that it does not offer."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,30 @@ def test_an_argument_with_one_of_its_values(suite):
 
 @pytest.mark.parametrize(("word", "said"), [("flot_mask", "Did you mean float_mask?"), ("query", "no capability")])
 def test_what_is_no_capability_is_quoted(word, said):
+    with pytest.raises(UsageError, match=word) as caught:
+        check_capabilities((word,), said_by="The command")
+    assert said in str(caught.value)
+
+
+def test_values_that_cases_state_can_be_lacking(suite):
+    for case in suite.cases.values():
+        if case.rejects is None:
+            for name, value in case.attributes.items():
+                said = value if isinstance(value, str) else json.dumps(value)
+                check_capabilities((f"{name}={said}",), said_by="The command")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("axis=nonsense", "axis is a whole number, such as axis=-1."),
+        ("is_causal=1", "is_causal is true or false."),
+        ("window=left", "window is a number, a list of numbers, or null."),
+        ("pairing=neox", "pairing is one of half, interleaved."),
+        ("pairings=half", "no capability"),
+    ],
+)
+def test_a_value_that_an_argument_never_has_is_refused_with_those_it_has(word, said):
     with pytest.raises(UsageError, match=word) as caught:
         check_capabilities((word,), said_by="The command")
     assert said in str(caught.value)

@@ -20,7 +20,7 @@ from attnspec.contract.implementation import (
     Request,
     TimedOut,
 )
-from attnspec.process import messages
+from attnspec.process import messages, served_messages
 from attnspec.process.tensors_on_the_wire import DTYPES, ENCODINGS, MOST_AXES, WireError
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "spec" / "schemas" / "protocol.schema.json").read_text("utf-8"))
@@ -68,8 +68,12 @@ def test_a_full_start_answer_survives_the_way_there_and_back():
         ("softmax", "causal_mask"),
         ("float32", "bfloat16"),
         {"softmax.fully_masked_row": "nan"},
+        guessed="x is z",
+        not_graded=("attention",),
+        unfit={"merge_states": "it takes nothing"},
+        never_given={"softmax": ("dim",)},
     )
-    message = messages.started_message(declaration, "base64")
+    message = served_messages.started_message(declaration, "base64")
     assert messages.read_started(message, "node mine.mjs") == messages.Started(declaration, "base64", QUANTIZED_DTYPES)
     assert follows_schema(message, "start_answer")
 
@@ -94,6 +98,8 @@ BROKEN_STARTS = {
     "a convention that is no word": ({"conventions": {"accumulation": 1}}, "conventions must be an object"),
     "an unknown encoding": ({"encoding": "hex"}, 'not "hex"'),
     "an encoding that is no word": ({"encoding": ["list"]}, "encoding must be"),
+    "found that is no object": ({"found": ["x is z"]}, "found must be an object"),
+    "found names that are no texts": ({"found": {"never_given": {"softmax": [1]}}}, "never_given.softmax must be"),
     "a version that is no word": ({"version": 3}, "version must be a string"),
 }
 
@@ -120,7 +126,7 @@ def test_a_start_answer_owes_these_fields(field):
 
 
 def test_a_program_may_say_why_it_cannot_start():
-    refusal = messages.refused_message("no GPU here")
+    refusal = served_messages.refused_message("no GPU here")
     with pytest.raises(messages.StartRefusedError, match=r"^no GPU here$"):
         messages.read_started(refusal, "node mine.mjs")
     assert follows_schema(refusal, "start_answer")
@@ -151,7 +157,7 @@ def test_a_run_request_survives_the_way_there_and_back(encoding):
     sent = Request("softmax", "float64", {"x": np.array([[0.1, np.nan]])}, attributes)
     line = messages.write_message(messages.run_message(1, sent, encoding))
     request = messages.read_message(line) | {"hint": "a later harness may say more"}
-    received = messages.read_run(request, encoding)
+    received = served_messages.read_run(request, encoding)
     assert received.attributes == attributes
     assert received.inputs["x"].tobytes() == sent.inputs["x"].tobytes()
     assert follows_schema(request, "request")
@@ -166,14 +172,14 @@ ANSWERS = [
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: type(answer).__name__)
 def test_an_answer_in_words_survives_the_way_there_and_back(answer):
-    message = messages.answer_message(7, answer, "list")
+    message = served_messages.answer_message(7, answer, "list")
     assert read_answer(message) == answer
     assert follows_schema(message, "run_answer")
 
 
 @pytest.mark.parametrize("answer", [Crashed("gone"), TimedOut("late")])
 def test_a_crash_behind_the_protocol_is_no_refusal(answer):
-    assert isinstance(read_answer(messages.answer_message(7, answer, "list")), Malformed)
+    assert isinstance(read_answer(served_messages.answer_message(7, answer, "list")), Malformed)
 
 
 def test_a_refusal_and_an_error_are_both_an_exception():
@@ -184,7 +190,7 @@ def test_a_refusal_and_an_error_are_both_an_exception():
 
 
 def test_outputs_survive_with_the_inputs_that_changed():
-    message = messages.answer_message(7, Outputs({"output": np.array([1.0, 0.0])}, ("x",)), "list")
+    message = served_messages.answer_message(7, Outputs({"output": np.array([1.0, 0.0])}, ("x",)), "list")
     answer = read_answer(message)
     assert isinstance(answer, Outputs)
     assert answer.values["output"].tolist() == [1.0, 0.0]
@@ -193,10 +199,10 @@ def test_outputs_survive_with_the_inputs_that_changed():
 
 
 def test_outputs_of_a_strange_dtype_cost_no_more_than_their_case():
-    integers = read_answer(messages.answer_message(7, Outputs({"output": np.ones(2, "int32")}), "list"))
+    integers = read_answer(served_messages.answer_message(7, Outputs({"output": np.ones(2, "int32")}), "list"))
     assert isinstance(integers, Outputs)
     assert integers.values["output"].dtype == np.int64
-    strange = read_answer(messages.answer_message(7, Outputs({"output": np.ones(2, complex)}), "list"))
+    strange = read_answer(served_messages.answer_message(7, Outputs({"output": np.ones(2, complex)}), "list"))
     assert isinstance(strange, Malformed)
     assert "complex128" in strange.message
 
@@ -292,6 +298,7 @@ SAMPLES = {
         STARTED,
         STARTED
         | {"version": "0.3", "dtypes": ["float32"], "conventions": {"fully_masked_row": "nan"}, "encoding": "base64"},
+        STARTED | {"found": {"guessed": "x", "not_graded": ["f"], "unfit": {"a": "b"}, "never_given": {"a": ["b"]}}},
         {"type": "error", "message": "no GPU"},
     ],
     "run_answer": [

@@ -63,6 +63,18 @@ def test_it_declares_what_the_target_declares(implementation, target):
     assert implementation.declaration == load(target).declaration
 
 
+def test_it_says_what_was_found_of_the_target(tmp_path):
+    path = tmp_path / "homework.py"
+    path.write_text(
+        "def softmax(z, dim=0): return z\ndef merge_states(nothing): return nothing\ndef helper(): return 1\n"
+    )
+    here = load(str(path)).declaration
+    assert here.guessed
+    assert here.not_graded == ("helper",)
+    with contextlib.closing(isolated(Target(str(path)))) as implementation:
+        assert implementation.declaration == here
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", ml_dtypes.bfloat16])
 def test_every_dtype_passes_unchanged_and_prints_do_not_disturb(implementation, dtype):
     x = np.array([[0.1, -0.0, np.inf], [np.nan, 1e-3, -np.inf]], dtype)

@@ -14,7 +14,8 @@ import attnspec_reference
 from attnspec.base.errors import FixtureError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases import load_suite
-from attnspec.process.messages import read_started, started_message
+from attnspec.process.messages import read_started
+from attnspec.process.served_messages import started_message
 from attnspec.runner import run_suite
 from attnspec.targets import load
 

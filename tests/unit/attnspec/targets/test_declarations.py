@@ -5,7 +5,8 @@ import pytest
 
 import attnspec
 from attnspec.base.errors import AttnspecError
-from attnspec.process.messages import read_started, started_message
+from attnspec.process.messages import read_started
+from attnspec.process.served_messages import started_message
 from attnspec.runner import Resolved
 from attnspec.targets import load
 

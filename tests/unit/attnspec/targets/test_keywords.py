@@ -25,6 +25,7 @@ from attnspec.targets.target import TargetOptions, option_of
         ("--without float_mask.", 'without="float_mask".'),
         ("--layout paged:page_size=16, or", 'layout="paged:page_size=16", or'),
         ("--device cuda:0: NumPy has none; --tensors torch", 'device="cuda:0": NumPy has none; tensors="torch"'),
+        ("--device no such device: NumPy has none: none", 'device="no such device": NumPy has none: none'),
         ("say --layout, one of bshe", "say layout=…, one of bshe"),
         ("--no-probes forbids it", "probes=False forbids it"),
         ("--isolate, --astray and ./a--as.py stay", "--isolate, --astray and ./a--as.py stay"),

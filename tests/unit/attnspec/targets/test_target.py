@@ -8,8 +8,9 @@ import pytest
 import attnspec
 from attnspec.base.errors import UsageError
 from attnspec.contract.implementation import Declined, Outputs, Request
-from attnspec.process.messages import read_started, started_message
+from attnspec.process.messages import read_started
 from attnspec.process.opening import open_target
+from attnspec.process.served_messages import started_message
 from attnspec.targets.in_process import InProcessImplementation
 from attnspec.targets.target import Target
 

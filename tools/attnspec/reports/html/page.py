@@ -17,8 +17,8 @@ from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import ANY, FLOAT_DTYPES
 from attnspec.grading import STATUSES, WRONG
 from attnspec.reports import wording
+from attnspec.reports.document import account_in
 from attnspec.reports.entries import (
-    account_in,
     command_words,
     findings_apart,
     is_known,

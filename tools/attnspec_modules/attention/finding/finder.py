@@ -17,7 +17,7 @@ from attnspec_modules.attention.constructing import Sizes, UndecidedError, const
 from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
-from attnspec_modules.attention.finding.parameters import Candidates, candidates_of, is_transposed
+from attnspec_modules.attention.finding.parameters import Candidates, candidates_of
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
     is_proportional,
@@ -36,7 +36,7 @@ from attnspec_modules.attention.finding.stated_masks import (
     takes_truth_values,
 )
 from attnspec_modules.attention.layer import Call, LayerRunner
-from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
+from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading, is_transposed
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
@@ -45,6 +45,7 @@ _WIDTH, _HEADS = 12, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
 
 _SIZES = Sizes(_WIDTH, _HEADS, 64, 8)
+_OF_ONE_HEAD = _SIZES._replace(heads=1)
 _BATCH, _TOKENS = 2, 5
 
 _UNDECIDED_AT_MOST = 2
@@ -63,6 +64,7 @@ class Finder:
         assert method is not None
         forward, masks = forward_of(layer_class, method, renames)
         self.reading = Reading({}, forward, masks=masks)
+        self.sizes = _SIZES
         self.said: list[str] = []
         self.doubts: list[str] = []
         self.source = source_of(layer_class)
@@ -92,6 +94,9 @@ class Finder:
             names = []
         trouble = ""
         for constructor in tried:
+            said = {*constructor.values()} if not any(map(is_dict, constructor.values())) else {"heads"}
+            # Who names the width of a head, and no number of them, has one.
+            self.sizes = _OF_ONE_HEAD if "head_width" in said and "heads" not in said else _SIZES
             for forward in self._forms():
                 runner = self._runner(constructor=constructor, forward=forward)
                 answer = self._answered(runner, 1 if forward.rank == 2 else _BATCH)
@@ -102,7 +107,7 @@ class Finder:
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
                 if forward.rank == 3:
                     self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
-                self._take(rotates=self.runner.made(_SIZES, "float32").has_positions)
+                self._take(rotates=self.runner.made(self.sizes, "float32").has_positions)
                 return
         raise self._asks_for(names, trouble)
 
@@ -111,8 +116,8 @@ class Finder:
         tokens = np.random.default_rng(0).normal(size=(_BATCH, _TOKENS, _WIDTH)).astype("float32")
         other = tokens.copy()
         other[0, -1] += 1
-        made = self.runner.made(_SIZES, "float32")
-        one, two = (self.runner.returned(made, Call(each, each, each), _SIZES) for each in (tokens, other))
+        made = self.runner.made(self.sizes, "float32")
+        one, two = (self.runner.returned(made, Call(each, each, each), self.sizes) for each in (tokens, other))
         index = self.reading.forward.output
         if index is not None:
             one, two = (list(each.values())[index] if is_dict(each) else each[index] for each in (one, two))
@@ -148,7 +153,7 @@ class Finder:
         tokens = np.random.default_rng(0).normal(size=(batch, _TOKENS, _WIDTH)).astype(dtype)
         call = Call(tokens, tokens, tokens)
         try:
-            returned = runner.returned(runner.made(_SIZES, dtype), call, _SIZES)
+            returned = runner.returned(runner.made(self.sizes, dtype), call, self.sizes)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -162,19 +167,21 @@ class Finder:
         shapes = [getattr(each, "shape", None) for each in entries]
         if wanted not in shapes:
             return f"it returned the shapes {shapes} for tokens {wanted}"
-        scores = (batch, _HEADS, _TOKENS, _TOKENS)
-        return shapes.index(wanted), shapes.index(scores) if scores in shapes else None
+        scores = (batch, self.sizes.heads, _TOKENS, _TOKENS)
+        of_heads = [scores, *([(scores[0], *scores[2:]), scores[2:]] if self.sizes.heads == 1 else [])]
+        weights = next((shapes.index(each) for each in of_heads if each in shapes), None)
+        return shapes.index(wanted), weights
 
     def fill_in(self) -> None:
         """Find which matrices and biases the parameters hold."""
-        sizes = _SIZES
+        sizes = self.sizes
         parameters = self.runner.made(sizes, "float32").parameters
         has_heads = _has_heads(self.reading.constructor)
         try:
             candidates = candidates_of(parameters, sizes, self.renames, self.name)
         except TargetError:
             # One matrix may serve every head; it is that of the contract where there is one head.
-            sizes, of_many = _SIZES._replace(heads=1), parameters
+            sizes, of_many = _OF_ONE_HEAD, parameters
             parameters = self.runner.made(sizes, "float32").parameters
             if {path: each.shape for path, each in parameters.items()} == {p: e.shape for p, e in of_many.items()}:
                 raise
@@ -293,7 +300,7 @@ class Finder:
 
     def _keeps_a_triangle(self) -> bool:
         """Return whether a layer keeps a mask of causality, be it used or not."""
-        layer = self.runner.made(_SIZES, "float32").layer
+        layer = self.runner.made(self.sizes, "float32").layer
         tables = [value for _, value in layer.named_buffers()] if hasattr(layer, "named_buffers") else []
         for table in (*tables, *(value for value in attributes_of(layer).values() if hasattr(value, "shape"))):
             if len(table.shape) > 1 and table.shape[-1] == table.shape[-2] >= _SIZES.length:

@@ -72,8 +72,8 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
             cache = each.name
             if is_demanded:
                 fixed[each.name] = None
-        elif meaning == "lengths" and is_demanded:
-            fixed[each.name] = None
+        elif meaning == "lengths":
+            masks.append(MaskForm(each.name, "b", "lengths", "int64", needed=is_demanded))
     grows = "returned" if cache is not None else "inside" if switched or position is not None else None
     found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), grows=grows)
     return found, tuple(masks)

@@ -28,6 +28,8 @@ _SEEN = 1e-6
 def mask_found(runner: LayerRunner, form: MaskForm, dtype: str, heads: bool) -> tuple[MaskForm | None, str | None]:
     """Return a mask with its form and meaning, None where no form is taken, and what was not clear about it."""
     base = shares(runner, dtype, {}, batch=_BATCH, keys=_KEYS)
+    if form.meaning == "lengths":
+        return _lengths_found(runner, form, dtype, base)
     taken: MaskForm | None = None
     for axes in _FORMS:
         for numbers in ("bool", "int64", "float"):
@@ -42,6 +44,17 @@ def mask_found(runner: LayerRunner, form: MaskForm, dtype: str, heads: bool) -> 
         return None, f"no mask that was tried is taken as {form.name}"
     unclear = f"{form.name} changes nothing, so that it is taken to be 1 where a key may be attended"
     return replace(taken, meaning="attend"), unclear
+
+
+def _lengths_found(
+    runner: LayerRunner, form: MaskForm, dtype: str, base: NDArray[Any] | None
+) -> tuple[MaskForm | None, str | None]:
+    """Return lengths as a mask, where they are taken; not clear is one that changes nothing."""
+    found = shares(runner, dtype, {form.name: np.arange(1, _BATCH + 1)}, batch=_BATCH, keys=_KEYS)
+    if found is None:
+        return None, f"no lengths that were tried are taken as {form.name}"
+    is_unseen = base is not None and np.array_equal(found, base)
+    return form, f"{form.name} changes nothing, so that it is taken for lengths of keys" if is_unseen else None
 
 
 def _meaning(runner: LayerRunner, form: MaskForm, dtype: str, base: NDArray[Any] | None) -> MaskForm | None:

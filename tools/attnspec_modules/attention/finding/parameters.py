@@ -9,7 +9,7 @@ from itertools import permutations
 
 from attnspec.base.errors import TargetError
 from attnspec_modules.attention.constructing import Sizes
-from attnspec_modules.attention.layer_reading import Placement
+from attnspec_modules.attention.layer_reading import Placement, is_transposed
 from attnspec_modules.attention.names import meaning_of_parameter
 from attnspec_modules.attention.placing import of_each_head, possible_axes
 from attnspec_modules.libraries import Parameter
@@ -190,8 +190,3 @@ def _placements(path: str, parameter: Parameter, meaning: str, sizes: Sizes, *, 
             if is_open or is_transposed(tensors, axes) == parameter.transposed:
                 found.append(Placement(tensors, axes))
     return found
-
-
-def is_transposed(tensors: tuple[str, ...], axes: str) -> bool:
-    """Return whether the features that a matrix makes come before those to which it is applied."""
-    return axes.startswith("d") if tensors == ("w_output",) else axes.endswith("d")
