@@ -71,7 +71,7 @@ strangers: $(VENV)/.installed-test
 	$(BIN)/python -m attnspec_authoring.strangers
 
 implementations: $(VENV)/.installed-test,implementations
-	$(BIN)/python -m pytest -n auto tests/use/action tests/unit/attnspec/process tests/unit/attnspec/targets tests/unit/attnspec/tensors tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/third_party
+	$(BIN)/python -m pytest -n auto tests/use/action tests/unit/attnspec/process tests/unit/attnspec/targets tests/unit/attnspec/tensors tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_vectors tests/unit/attnspec_authoring/third_party
 	$(BIN)/python -m attnspec_authoring.third_party
 
 libraries: $(LIBRARIES:%=library-%)

@@ -33,13 +33,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
-from attnspec_adapters.composing import composed, taking
-from attnspec_adapters.onnx_models import rotary_by, run_attention, softmax_by
+from attnspec_adapters.composing import composed
+from attnspec_adapters.onnx_models import attention_by, rotary_by, softmax_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,20 +59,11 @@ def _evaluator(model: bytes) -> Any:
     return reference.ReferenceEvaluator(model)
 
 
-@taking("mask past_key past_value key_lengths is_causal causal_alignment scale softcap window")
-def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
-    """Run ``Attention`` on (B, H, S, E) and return `output`, the steps and, with a past, what is present.
-
-    `Unsupported` for what the operator cannot express.
-    """
-    return run_attention(_run_model, given, ("weights", "logits", "scores"))
-
-
 adapter = composed(
     "onnx reference evaluator",
     str(onnx.__version__),
     softmax_by(_run_model),
-    scaled_dot_product_attention,
+    attention_by(_run_model, ("weights", "logits", "scores")),
     rotary_by(_run_model),
     dtypes=FLOAT_DTYPES,
     conventions={

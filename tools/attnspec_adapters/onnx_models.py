@@ -85,6 +85,26 @@ def run_attention(run: Run, given: SimpleNamespace, steps: Sequence[str]) -> dic
     return returned
 
 
+def attention_by(run: Run, steps: Sequence[str]) -> Callable[..., dict[str, NDArray[Any]]]:
+    """Make `scaled_dot_product_attention` of what runs a model: ``Attention``, on (B, H, S, E).
+
+    It returns the output, the steps and, with a past, what is present; `Unsupported` for what the operator lacks.
+    """
+
+    @taking("mask past_key past_value key_lengths is_causal causal_alignment scale softcap window")
+    def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
+        return run_attention(run, given, steps)
+
+    return scaled_dot_product_attention
+
+
+def functions_by(run: Run) -> Mapping[str, Callable[..., Any]]:
+    """Return the operations that ONNX has an operator for, by name; of the steps of attention, the weights."""
+    return {
+        function.__name__: function for function in (softmax_by(run), attention_by(run, ("weights",)), rotary_by(run))
+    }
+
+
 def _check_placement(inputs: Mapping[str, NDArray[Any]], causal_alignment: str) -> None:
     """Raise Unsupported unless the operator positions the queries as the case does."""
     query_length, past = inputs["query"].shape[-2], inputs.get("past_key")

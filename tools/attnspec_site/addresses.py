@@ -38,6 +38,11 @@ def of_operation(operation: str) -> str:
     return f"operations/{operation}.html"
 
 
+def of_implementation(name: str, release: str) -> str:
+    """Return the address of the page of one version of an implementation."""
+    return f"implementations/{name}/{release}.html"
+
+
 def of_document(path: PurePosixPath) -> str:
     """Return the address of a Markdown page or notebook, by its path in the repository."""
     is_index = path.name == "README.md" and len(path.parts) > 1

@@ -99,7 +99,7 @@ def read_table() -> Table:
 
 def of_version(result: Result) -> str:
     """Return the address of the page of one version of an implementation."""
-    return f"implementations/{result.name}/{result.release}.html"
+    return addresses.of_implementation(result.name, result.release)
 
 
 def implementation_pages(table: Table, maker: PageMaker) -> Iterator[Page]:

@@ -20,6 +20,7 @@ from attnspec_site.content import CHECKOUT
 _EXTERNAL = ("http://", "https://", "mailto:")
 _SHOWN_AS_TEXT = (".c", ".go", ".py", ".mjs", ".json", ".toml", ".yml", ".h")
 _PICTURES = (".svg", ".png")
+_RESULTS = PurePosixPath("spec/results")
 _ERRATA, _OPERATIONS = PurePosixPath("spec/errata.md"), PurePosixPath("spec/operations")
 
 
@@ -171,6 +172,8 @@ class Prose:
         if path.parts[:1] == ("golden",) and path.suffix == ".json":
             address = self._address_of(path.relative_to("golden").with_suffix("").as_posix())
             return None if address is None else page.root + address
+        if path.parent.parent == _RESULTS and path.suffix == ".json" and path.parent.name != "badges":
+            return f"{page.root}{addresses.of_implementation(path.parent.name, path.stem)}"
         if path.suffix in (*_SHOWN_AS_TEXT, *_PICTURES) and (CHECKOUT / path).is_file():
             page.files.append(path)
             return page.root + file_address(path)

@@ -17,6 +17,10 @@ KINDS = ("clause", "mistake", "erratum", "operation", "convention", "implementat
 """Kinds of entries, in the order in which they are shown where they fit equally well."""
 
 
+_BY_ID = {"clause": "clauses", "mistake": "mistakes", "case": "cases"}
+"""Kinds whose pages are named by ids, each with their folder."""
+
+
 class Entry(NamedTuple):
     """An entry of the index: its kind, title and address, and further words by which it is found."""
 
@@ -29,10 +33,11 @@ class Entry(NamedTuple):
 def search_index(content: Content, documents: Iterable[Document], further: Iterable[Entry] = ()) -> str:
     """Return the index as a script: from a disk no page can read a file of data, but each can run a script."""
     entries = [
-        [KINDS.index(entry.kind), entry.title, entry.address, " ".join(entry.words.split())]
+        # What is named by its id has its page by that, too.
+        [KINDS.index(entry.kind), entry.title, 0 if entry.kind in _BY_ID else entry.address, _joined(entry.words)]
         for entry in (*_entries(content), *_of_documents(documents), *further)
     ]
-    return data_script("searchIndex", {"kinds": KINDS, "entries": entries})
+    return data_script("searchIndex", {"kinds": KINDS, "folders": _BY_ID, "entries": entries})
 
 
 def data_script(name: str, data: object) -> str:
@@ -81,6 +86,10 @@ def _of_documents(documents: Iterable[Document]) -> Iterator[Entry]:
             title = document.title if section.title == document.title else f"{document.title}: {section.title}"
             anchor = f"#{section.anchor}" if section.anchor else ""
             yield Entry("page", title, document.address + anchor, _words(section.text))
+
+
+def _joined(words: str) -> str:
+    return " ".join(words.split())
 
 
 def _words(markdown: str) -> str:

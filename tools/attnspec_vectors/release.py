@@ -53,8 +53,7 @@ def write_release(suite: Suite, folder: Path) -> Release:
     sums: dict[str, str] = {}
     size = 0
     try:
-        if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder} is not empty: name a new folder, so that nothing of an older release stays.")
+        check_new(folder)
 
         def write(name: str, content: bytes) -> None:
             nonlocal size
@@ -74,6 +73,12 @@ def write_release(suite: Suite, folder: Path) -> Release:
     except OSError as error:
         raise UsageError(f"The vectors could not be written to {folder}: {error.strerror}.") from None
     return Release((*sorted(sums), CHECKSUMS), tests, size + len(listed))
+
+
+def check_new(folder: Path) -> None:
+    """Raise `UsageError` for a folder that holds something."""
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty: name a new folder, so that nothing of an older release stays.")
 
 
 def check_archive_name(path: Path) -> None:

@@ -156,8 +156,9 @@ def test_without_its_package_the_command_says_where_it_works(monkeypatch, capsys
 
 @pytest.mark.proof
 def test_the_whole_site_is_small_soon_built_and_whole(tmp_path):
-    before = time.monotonic()
+    # Of a processor: others may keep this machine busy.
+    before = time.process_time()
     built = build_site(tmp_path / "site")
-    assert time.monotonic() - before < 60
+    assert time.process_time() - before < 40
     assert built.size <= 40_000_000
     assert broken_links(built.folder) == []

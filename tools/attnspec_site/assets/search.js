@@ -3,7 +3,7 @@
 /* The search: every word that was typed must occur; what they name comes first. */
 
 const MOST_FOUND = 60;
-const { kinds, entries } = window.searchIndex;
+const { kinds, folders, entries } = window.searchIndex;
 const field = document.getElementById("words");
 const found = document.getElementById("found");
 const tally = document.getElementById("tally");
@@ -50,7 +50,8 @@ function search() {
   for (const [, , at] of shown) {
     const [kind, title, address, text] = entries[at];
     const item = element("li", "");
-    item.append(element("a", title, { href: root + address }), element("span", kinds[kind], { class: "kind" }));
+    const page = address || `${folders[kinds[kind]]}/${title}.html`;
+    item.append(element("a", title, { href: root + page }), element("span", kinds[kind], { class: "kind" }));
     if (text) item.append(element("p", excerpt(words, text)));
     found.append(item);
   }

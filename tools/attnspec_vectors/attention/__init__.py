@@ -1,0 +1,1 @@
+"""Test vectors of attention in the forms of other suites."""
