@@ -68,7 +68,8 @@ class Verdict(NamedTuple):
     None where that is not the question. `at_default`: attributes that a request stated at their default, and without
     which the answer came: it was declined with them.
     `pull`: what the errors of a pass say together, for the fit of systematic errors over a run. `accounts_for`: the
-    (case, dtype) of other failures that would pass without a systematic error.
+    (case, dtype) of other failures that would pass without a systematic error. `warned`: how often the implementation's
+    own code warned in the first call, and the first of these warnings.
     """
 
     status: Status
@@ -86,6 +87,7 @@ class Verdict(NamedTuple):
     at_default: tuple[str, ...] = ()
     pull: Pull | None = None
     accounts_for: tuple[tuple[str, str], ...] = ()
+    warned: tuple[int, str] = (0, "")
 
 
 def grade(run: Run, answer: Answer) -> Verdict:

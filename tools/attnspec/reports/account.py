@@ -45,7 +45,7 @@ class Account:
     `guessed` says what a target was taken for. `verdict` is that of the gate, where the run was gated. `right` is None
     but where all that failed is about edges. `heading` counts what went wrong, None where nothing did; `offer` is a
     sentence and the options to declare, empty where there is none. The failures of the problems add up to what the
-    heading counts. `unseen` are sentences on what was not called or not graded, `ungraded` on arguments that
+    heading counts. `unseen` are sentences on what was not called, graded or shown, `ungraded` on arguments that
     are taken and that nothing graded shows, `closing` on the numbers of the run.
     """
 
@@ -75,6 +75,7 @@ def account_of(report: Report) -> Account:
         *(f"Not graded: {reason}" for reason in declaration.unfit.values()),
         wording.NUMBERS_ALONE if report.invocation.export else None,
         wording.not_run_sentence(report.not_run, len(report.results), report.ended_early),
+        wording.warned([result.verdict.warned for result in report.results if result.verdict.warned[0]]),
     )
     name = wording.shown_name(declaration.name, declaration.version, report.conventions)
     verdict = wording.verdict_line(name, summary_to_json(report.summary), report.not_run)

@@ -142,7 +142,7 @@ def _map(title: str, matrix: NDArray[Any], largest: float, marks: NDArray[Any] |
     return (
         f'<div style="font-size: 90%">{escape(title)}</div>'
         f'<svg {size} role="img" aria-label="{escape(title)}" stroke="#8888" stroke-width="0.5">{cells}</svg>'
-        f'<div style="font-size: 80%; opacity: 0.8">{_scale(largest)}</div>'
+        f'<div style="font-size: 80%">{_scale(largest)}</div>'
     )
 
 
@@ -166,7 +166,8 @@ def _cell(x: int, y: int, side: int, value: float, largest: float, mark: int) ->
 def _scale(largest: float) -> str:
     """Return the ends of the colours, in words and as two squares."""
     squares = (
-        f'<span style="display: inline-block; width: 0.8em; height: 0.8em; background: rgb{colour}"></span> {said}'
+        f'<span style="display: inline-block; width: 0.8em; height: 0.8em; background: rgb{colour}"></span> '
+        f'<span style="opacity: 0.8">{said}</span>'
         for colour, said in ((_MINUS, f"{-largest:.3g}"), (_ZERO, "0"), (_PLUS, f"{largest:.3g}"))
     )
     return " &nbsp; ".join(squares)

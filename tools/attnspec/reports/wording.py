@@ -76,6 +76,16 @@ def functions_not_graded(names: Sequence[str], adapter: str) -> str | None:
     )
 
 
+WARNED = "Your code warned "
+"""Beginning of the sentence on warnings, by which reports find it."""
+
+
+def warned(warnings: Sequence[tuple[int, str]]) -> str | None:
+    """Return how often an implementation's own code warned, and its first warning; None where it did not."""
+    count = sum(times for times, _ in warnings)
+    return f"{WARNED}{'once' if count == 1 else f'{count:,} times, first'}: {warnings[0][1]}." if warnings else None
+
+
 def layout_sentence(layout: str | None, not_arranged: Sequence[str]) -> str | None:
     """Return the layout in which an implementation was called; None for the contract's own.
 

@@ -6,10 +6,7 @@ time a case runs in every dtype before the next one; the second time in the oppo
 other, so that a call also follows another case of its dtype.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
 
 from attnspec.cases import Suite
 from attnspec.contract import declarations
@@ -42,9 +39,7 @@ def run_suite(
     session = Session(suite, implementation, Resolved({**declaration.conventions, **(conventions or {})}), follower)
     requested = tuple(dtypes) if dtypes else declaration.dtypes
     of_each_run, of_all_runs = CHECKS
-    # Warnings of an implementation are not judged, and would only blur the report.
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with session.warned.counting():
         settled, is_whole = _first_pass(session, requested, known, fail_fast=fail_fast)
         if is_whole:
             # From the last run to the first, those of one dtype together: memory that is kept for a dtype is often made
@@ -68,8 +63,7 @@ def run_by_itself(run: Run, session: Session) -> Result:
     The session keeps its status alone, for refusals of which it is the valid counterpart.
     """
     key = (run.case.id, run.dtype)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with session.warned.counting():
         session.keep(session.first_result(run))
         for checks in CHECKS:
             _check(session, checks, [key])
@@ -102,8 +96,7 @@ def run_once(
     It must offer the operation of the runs in their dtypes. `judge` is `grade`, or a function with the same verdicts.
     """
     session = Session(suite, implementation, Resolved(implementation.declaration.conventions), judge=judge)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with session.warned.counting():
         for run in runs:
             session.keep(session.first_result(run))
         _check(session, CHECKS[-1], [*session.results])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from time import perf_counter  # bound here, whatever an implementation makes of the module
 from typing import Any, Literal, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.cases import Suite
@@ -16,6 +17,7 @@ from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
 from attnspec.runner.systematic import with_pull_of_sample, with_pulls
+from attnspec.runner.warned import Warned
 
 Occasion = Literal["first", "again", "changed", "counterpart"]
 """Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
@@ -89,7 +91,7 @@ class Session:
     """An implementation that is called for the runs of a suite, and the last result of each (case, dtype), in order.
 
     `statuses` are of runs that were made for others and have no result of their own; `found_late` has sentences on what
-    came after the answer to a run.
+    came after the answer to a run; `warned` counts warnings of the implementation's own code.
     """
 
     suite: Suite
@@ -100,6 +102,7 @@ class Session:
     results: dict[Key, Result] = field(default_factory=dict["Key", Result])
     statuses: dict[Key, Status] = field(default_factory=dict["Key", "Status"])
     found_late: dict[Key, str] = field(default_factory=dict["Key", str])
+    warned: Warned = field(default_factory=Warned)
 
     def call(
         self,
@@ -125,7 +128,8 @@ class Session:
 
         request = request_of(run, found, handed)
         start = perf_counter()
-        answer = self.implementation.run(request)
+        with np.errstate(divide="warn", over="warn", invalid="warn"):
+            answer = self.implementation.run(request)
         seconds = perf_counter() - start
         if not isinstance(answer, Outputs) or not answer.overwritten:
             return answer, seconds
@@ -137,6 +141,7 @@ class Session:
         if isinstance(run.expected, NotGraded):
             return Result(run, Verdict("unsupported", message=run.expected.reason), 0.0, None)
         occasion: Occasion = "first" if on_behalf_of is None else "counterpart"
+        self.warned.taken()
         answer, seconds = self.call(run, occasion, on_behalf_of)
         at_default = self._declined_at_default(run) if isinstance(answer, Declined) else ()
         if at_default:
@@ -149,7 +154,10 @@ class Session:
                 at_default = ()
             else:
                 run, answer, seconds = plainer, plain, taken
+        warned = self.warned.taken()
         verdict = self.judge(run, answer)
+        if warned[0]:
+            verdict = verdict._replace(warned=warned)
         got = answer.values if isinstance(answer, Outputs) else None
         if got is not None and run.case.thinned:
             # Outputs of a thinned case are let go: those of a few such cases would fill the memory.

@@ -277,8 +277,15 @@ def error_position(error: BaseException) -> str:
     position = ""
     for frame, line in walk_tb(error.__traceback__):
         if _is_the_users(frame):
-            position = f" (line {line} of {Path(frame.f_code.co_filename).name})"
+            position = f" (line {line} of {file_in_words(frame.f_code.co_filename)})"
     return position
+
+
+def file_in_words(path: str) -> str:
+    """Return the name of a file; that of a notebook's cell is a number which nobody has seen."""
+    file = Path(path)
+    is_cell = file.parent.name.startswith("ipykernel_") or file.name.startswith("<ipython-input")
+    return "its cell" if is_cell else file.name
 
 
 def beyond_attnspec(error: BaseException) -> TracebackType | None:

@@ -22,6 +22,7 @@ def findings(reading: Reading) -> tuple[str, ...]:
             *(_of_mask(form) for form in reading.masks),
             {
                 "built in": "causality is built in",
+                "unless masked": "causality is built in where no mask is given; a mask has to say it",
                 "argument": f"causality: {reading.forward.causal}",
                 "constructor": "causality: an argument of the constructor",
                 "mask": "causality: as a mask",

@@ -102,8 +102,9 @@ def _refuse(reading: Reading, query: Any, key: Any, value: Any, heads: int, is_c
     """Raise Unsupported for what the call of the layer cannot say."""
     if heads > 1 and not reading.has_heads and not reading.runs_head_by_head:
         raise Unsupported("it has one head")
-    if reading.rotates and (query.shape[-1] // heads) % 2:
-        raise Unsupported("it rotates pairs of features, and heads of an odd number have none")
+    turned = query.shape[-1] // heads * (1.0 if reading.rotation is None else reading.rotation.share)
+    if reading.rotates and (turned % 2 or not turned):
+        raise Unsupported("it rotates pairs of features, and heads of such a number have none")
     if reading.forward.is_self and not (are_same(query, key) and are_same(query, value)):
         raise Unsupported("it takes one sequence, which is query, key and value")
     has_value = "value" in reading.forward.tokens.values() or bool(reading.forward.listed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
+from attnspec_modules.attention.caches import cache_in, contents, first_cache
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
 from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, MaskForm, Reading, Rotation
 from attnspec_modules.attention.masking import CannotSayError, fitting_mask
@@ -44,6 +46,13 @@ class Made(NamedTuple):
     rotates: bool
 
 
+class Grown(NamedTuple):
+    """Output (B, S, D) of tokens that came in parts, and whether a call left anything behind."""
+
+    output: NDArray[Any]
+    keeps: bool
+
+
 class Call(NamedTuple):
     """Tokens (B, S, D), and what may be attended: `mask` is None, or truth values or numbers of rank 4."""
 
@@ -72,6 +81,10 @@ class LayerRunner:
         self.layer_class, self.library, self.reading, self.rotation = layer_class, library, reading, rotation
         self._made: dict[tuple[Any, ...], Made] = {}
         self._rotating = rotating_functions(layer_class)
+
+    def with_forward(self, forward: Forward) -> LayerRunner:
+        """Return a runner of the same layer that is called otherwise."""
+        return LayerRunner(self.layer_class, self.library, replace(self.reading, forward=forward), self.rotation)
 
     def rotating(self, rotation: Rotation) -> LayerRunner:
         """Return a runner of the same layer with its rotary positions."""
@@ -111,14 +124,21 @@ class LayerRunner:
             scope.update(before)
 
     def run(
-        self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None = None
+        self,
+        call: Call,
+        weights: Mapping[str, NDArray[Any]],
+        heads: int,
+        raw: Mapping[str, Any] | None = None,
+        *,
+        begin: int = 0,
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return the output (B, Sq, D) of a call, and the weights of each head, if they are returned.
 
-        A layer of tokens without a batch gets the entries one after another.
+        The first token stands at position `begin`, where the layer takes it. A layer of tokens without a batch gets the
+        entries one after another.
         """
         if self.reading.forward.rank == 2 and call.query.shape[0] > 1 and not raw:
-            parts = [self.run(each, weights, heads, raw) for each in call.entries()]
+            parts = [self.run(each, weights, heads, raw, begin=begin) for each in call.entries()]
             shares = [of_entry for _, of_entry in parts if of_entry is not None]
             together = np.concatenate(shares) if len(shares) == len(parts) else None
             return np.concatenate([output for output, _ in parts]), together
@@ -128,7 +148,10 @@ class LayerRunner:
         made = self.ready(call, weights, heads)
         try:
             with self._around(sizes):
-                output, shares, _ = self._called(made, call, sizes, self._arguments(call, sizes, raw))
+                named = self._arguments(call, sizes, raw)
+                if begin and self.reading.forward.position is not None:
+                    named[self.reading.forward.position] = begin
+                output, shares, _ = self._called(made, call, sizes, named)
         finally:
             self.library.reset(made.layer, made.state)
         return self._beside_output(made, output, weights), shares
@@ -186,8 +209,8 @@ class LayerRunner:
 
     def run_in_parts(
         self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, parts: Sequence[tuple[int, int]]
-    ) -> NDArray[Any]:
-        """Return the output (B, S, D) of causal tokens that come in parts, from one position to another, by the cache.
+    ) -> Grown:
+        """Return what causal tokens give that come in parts, from one position to another, by the cache.
 
         A part of one token alone needs no causality: it is the last one.
         """
@@ -195,24 +218,25 @@ class LayerRunner:
         assert forward.grows is not None
         made = self.ready(call, weights, heads)
         outputs: list[NDArray[Any]] = []
-        cache: Any = None
         try:
             with self._around(sizes):
+                cache = first_cache(forward.begins, self.layer_class, self.library, sizes, call.query.dtype.name)
+                before = contents((self.library.state(made.layer), cache))
                 for begin, end in parts:
                     query, key, value = (array[:, begin:end] for array in call[:3])
                     part = Call(query, key, value, None, is_causal=end - begin > 1)
                     named = self._arguments(part, sizes, past=begin) | dict.fromkeys(forward.switched, True)
                     if forward.position is not None:
                         named[forward.position] = begin
-                    if forward.cache is not None and forward.grows == "returned":
+                    if forward.cache is not None:
                         named[forward.cache] = cache
                     output, _, returned = self._called(made, part, sizes, named)
-                    if forward.grows == "returned":
-                        cache = _cache_in(returned, forward)
+                    cache = cache if (kept := cache_in(returned, forward)) is None else kept
                     outputs.append(output)
+                keeps = contents((self.library.state(made.layer), cache)) != before
         finally:
             self.library.reset(made.layer, made.state)
-        return self._beside_output(made, np.concatenate(outputs, axis=1), weights)
+        return Grown(self._beside_output(made, np.concatenate(outputs, axis=1), weights), keeps)
 
     def ready(self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int) -> Made:
         """Return a layer for a call, filled with its weights."""
@@ -273,10 +297,12 @@ class LayerRunner:
         return named
 
     def _mask(self, call: Call, heads: int, past: int) -> dict[str, Any]:
-        causal = call.is_causal and self.reading.causality == "mask"
+        replaces = self.reading.causality == "unless masked"
+        causal = call.is_causal and (self.reading.causality == "mask" or (replaces and call.mask is not None))
+        mask = np.ones((1,) * 4, np.bool_) if replaces and call.mask is None and not call.is_causal else call.mask
         shape = (call.query.shape[0], heads, call.query.shape[1], past + call.key.shape[1])
         try:
-            return fitting_mask(self.reading.masks, call.mask, shape, call.query.dtype, causal=causal, past=past)
+            return fitting_mask(self.reading.masks, mask, shape, call.query.dtype, causal=causal, past=past)
         except CannotSayError as reason:
             raise Unsupported(str(reason)) from None
 
@@ -316,14 +342,6 @@ def _fills(reading: Reading, made: Made, name: str) -> bool:
     patterns = {path: of_each_head(path)[0] for path in made.parameters}
     found = (reading.parameters.get(path) or reading.parameters.get(pattern) for path, pattern in patterns.items())
     return any(name in placement.tensors for placement in found if placement is not None)
-
-
-def _cache_in(returned: Any, forward: Forward) -> Any:
-    """Return what a call gave back beside output and weights; None for nothing."""
-    entries = entries_of(returned)
-    kept = [each for number, each in enumerate(entries) if number not in (forward.output, forward.weights)]
-    kept = [each for each in kept if each is not None]
-    return tuple(kept) if len(kept) > 1 else next(iter(kept), None)
 
 
 def projected(output: NDArray[Any], matrix: NDArray[Any], bias: NDArray[Any] | None) -> NDArray[Any]:

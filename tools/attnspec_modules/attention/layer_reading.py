@@ -77,8 +77,9 @@ class Forward:
     `listed`: the tensors come as one list under that name. `batch_first` is False for (S, B, D); `ranks` is 2 for a
     layer of tokens without a batch.
 
-    `grows` is ``inside`` or ``returned`` for a layer with a cache that grows from call to call: under the argument
-    `cache`, from the `position`, with those that are `switched` on for it.
+    `grows` is ``inside`` or ``given`` for a layer with a cache that grows from call to call: under the argument
+    `cache`, from the `position`, with those that are `switched` on for it. It `begins` as nothing, as a dict, or as
+    an object of a class of the layer's file. `optional`: arguments that may be tables of rotations or positions.
     """
 
     tokens: Mapping[str, str]
@@ -93,6 +94,8 @@ class Forward:
     position: str | None = None
     switched: tuple[str, ...] = ()
     grows: str | None = None
+    begins: str | None = None
+    optional: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_self(self) -> bool:
@@ -116,9 +119,9 @@ class Rotation:
 class Reading:
     """All that was found of a layer.
 
-    `causality` is ``built in``, ``constructor``, ``argument``, ``mask`` or ``none``. `rotates`: there are positions
-    inside; `rotation` says which, where they are rotary. `dropout` is the rate with which it is made: above 0 where
-    evaluation does not leave it out.
+    `causality` is ``built in``, ``unless masked`` (built in where no mask is given), ``constructor``, ``argument``,
+    ``mask`` or ``none``. `rotates`: there are positions inside; `rotation` says which, where they are rotary. `dropout`
+    is the rate with which it is made: above 0 where evaluation does not leave it out.
     """
 
     constructor: Mapping[str, Any]

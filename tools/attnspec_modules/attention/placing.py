@@ -65,19 +65,21 @@ def _filled(
 def _side_by_side(
     placement: Placement, shape: tuple[int, ...], given: Mapping[str, NDArray[Any]], heads: Mapping[str, int]
 ) -> NDArray[Any]:
-    """Return tensors with unlike numbers of heads in one parameter, each whole before the next one.
+    """Return tensors with unlike numbers of heads in one parameter: each whole before the next, or group by group.
 
-    Raises ValueError where heads of all of them stand together.
+    Raises ValueError where they cannot stand together so.
     """
-    features, axes = placement.axes.replace("d", ""), placement.axes.replace("r", "")
-    if not features.startswith("r"):
-        raise ValueError("heads of several tensors stand together, and their numbers differ")
+    together, axes = placement.axes.replace("d", ""), placement.axes.replace("r", "")
+    if together not in ("rhe", "hre"):
+        raise ValueError("tensors with unlike numbers of heads cannot stand together so")
+    groups = min(heads.values()) if together == "hre" else 1
     parts: list[NDArray[Any]] = []
+    at = axes.index("h")
     for name in placement.tensors:
         array, letters = _by_head(name, given[name], heads[name])
         array = array.transpose([letters.index(letter) for letter in axes])
-        parts.append(array.reshape(array.shape[0], -1) if axes.startswith("d") else array.reshape(-1, *array.shape[2:]))
-    return np.concatenate(parts, axis=1 if axes.startswith("d") else 0).reshape(shape)
+        parts.append(array.reshape(*array.shape[:at], groups, -1, *array.shape[at + 2 :]))
+    return np.concatenate(parts, axis=at + 1).reshape(shape)
 
 
 def _by_head(name: str, array: NDArray[Any], heads: int) -> tuple[NDArray[Any], str]:

@@ -42,6 +42,11 @@ class Flax:
                     variable.set_value(variable.get_value().astype(dtype))
         return layer
 
+    def beside(self, object_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
+        """Make an object."""
+        with _numbers(dtype):
+            return object_class(**keywords)
+
     def parameters(self, layer: Any) -> dict[str, Parameter]:
         """Return the variables that are parameters; kernels are applied as they stand."""
         return {
@@ -88,13 +93,18 @@ class Flax:
             def tensor(value: Any) -> Any:
                 return tensors[value.name] if isinstance(value, _Given) else value
 
-            return module(*with_tensors(by_position, tensor), **with_tensors(by_name, tensor))
+            result = module(*with_tensors(by_position, tensor), **with_tensors(by_name, tensor))
+            return result, {path: variable.get_value() for path, _, _, variable in _variables(module) if path in kept}
 
+        kept = [path for path, _, _, variable in _variables(layer) if not isinstance(variable, nnx.Param)]
         with _numbers(dtype):
             by_position, by_name = with_tensors(list(given), taken), with_tensors(dict(named), taken)
-            returned = self._programs.call(
+            returned, after = self._programs.call(
                 function, arrays, type(layer).__qualname__, (dtype, *map(str, by_name.items()))
             )
+            for path, _, _, variable in _variables(layer):
+                if path in after:
+                    variable.set_value(after[path])
             return with_tensors(returned, _array)
 
 

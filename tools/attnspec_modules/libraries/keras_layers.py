@@ -32,6 +32,11 @@ class Keras:
         with _numbers(dtype):
             return layer_class(**keywords)
 
+    def beside(self, object_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
+        """Make an object."""
+        with _numbers(dtype):
+            return object_class(**keywords)
+
     def parameters(self, layer: Any) -> dict[str, Parameter]:
         """Return the variables that are trained; kernels are applied as they stand."""
         return {

@@ -37,6 +37,10 @@ class Parameter(NamedTuple):
     owner: str
 
 
+class Kept(dict[str, Any]):
+    """A dict that a layer fills itself, and that is handed to it as it is."""
+
+
 class Library(Protocol):
     """One library: how its layers are made in a dtype, what they hold, and how they are called."""
 
@@ -51,6 +55,10 @@ class Library(Protocol):
 
     def made(self, layer_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
         """Return a layer in evaluation, whose parameters have the dtype, where it is not built by its first call."""
+        ...
+
+    def beside(self, object_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
+        """Return an object that is handed to a layer, such as a cache, whose numbers have the dtype."""
         ...
 
     def parameters(self, layer: Any) -> dict[str, Parameter]:
@@ -105,6 +113,8 @@ _LISTS: Mapping[Any, Any] = {list: list, tuple: tuple}
 
 def with_tensors(value: Any, tensor: Any) -> Any:
     """Return a value in which each array is what `tensor` makes of it, inside lists, tuples and dicts, too."""
+    if isinstance(value, Kept):
+        return value
     if is_listed(value) and type(value) in _LISTS:
         return _LISTS[type(value)](with_tensors(each, tensor) for each in value)
     if is_dict(value):

@@ -43,6 +43,11 @@ class Plain:
                 _put(holder, name, value.astype(numpy_dtype(dtype)))
         return layer
 
+    def beside(self, object_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
+        """Make an object; its arrays take what they are given."""
+        del dtype
+        return object_class(**keywords)
+
     def parameters(self, layer: Any) -> dict[str, Parameter]:
         """Return the arrays of floats that it holds."""
         return {

@@ -33,12 +33,20 @@ class Torch:
         """Make a module whose parameters and buffers have the dtype."""
         with _default(dtype), torch.random.fork_rng(devices=[]):
             layer = layer_class(**keywords).eval()
-        wanted = getattr(torch, dtype)
         # A module as a whole would lose the imaginary part of a table of rotations.
         for tensor in (*layer.parameters(), *layer.buffers(), *_attributes(layer)):
             if tensor.is_floating_point():
-                tensor.data = tensor.data.to(wanted)
+                tensor.data = tensor.data.to(getattr(torch, dtype))
         return layer
+
+    def beside(self, object_class: Any, keywords: Mapping[str, Any], dtype: str) -> Any:
+        """Make an object whose tensors, if they say no other, have the dtype."""
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(getattr(torch, dtype))
+        try:
+            return object_class(**keywords)
+        finally:
+            torch.set_default_dtype(before)
 
     def parameters(self, layer: Any) -> dict[str, Parameter]:
         """Return the parameters; those of Linear are applied transposed."""

@@ -80,7 +80,9 @@ def _not_seen(document: Mapping[str, Any]) -> list[str]:
     ungraded = wording.ungraded_arguments(document.get("arguments", ()))
     shown = None if ungraded is None else prose(ungraded)
     guessed = prose(implementation["guessed"]) if "guessed" in implementation else None
-    return [line for said in filter(None, (guessed, layout, sentence, unseen, shown)) for line in (said, "")]
+    notes = document.get("account", {}).get("unseen", ())
+    warned = next((prose(note) for note in notes if note.startswith(wording.WARNED)), None)
+    return [line for said in filter(None, (guessed, layout, sentence, unseen, shown, warned)) for line in (said, "")]
 
 
 def prose(text: str) -> str:

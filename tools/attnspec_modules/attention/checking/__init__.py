@@ -1,5 +1,5 @@
 """Checks of a layer by itself, of what no case can express: heads that share keys, rotary positions, a cache."""
 
-from attnspec_modules.attention.checking.checks import Checked, checked
+from attnspec_modules.attention.checking.layer_by_itself import Checked, checked
 
 __all__ = ["Checked", "checked"]

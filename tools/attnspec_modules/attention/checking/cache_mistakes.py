@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from attnspec_modules.attention.checking.composing import (
+from attnspec_modules.attention.checking.composed_attention import (
     Array,
     Sample,
     mixed,
@@ -37,7 +37,7 @@ class CacheMistake:
 
     keys: Kept = "behind"
     values: Kept = "behind"
-    mask: Literal["right", "none", "top left", "one more", "one less"] = "right"
+    mask: Literal["right", "none", "none at all", "top left", "one more", "one less"] = "right"
     positions: Literal["right", "of the call", "of what is kept", "one late"] = "right"
     rotated: Literal["once", "again", "never"] = "once"
 
@@ -71,6 +71,10 @@ def cache_mistakes(*, has_rotation: bool) -> Iterator[tuple[str, CacheMistake]]:
     yield (
         "the causal mask is left out: queries of one call see the tokens after them in that call",
         CacheMistake(mask="none"),
+    )
+    yield (
+        "the causal mask is left out in all calls: queries of one call see the tokens after them in that call",
+        CacheMistake(mask="none at all"),
     )
     yield (
         "the causal mask does not count the tokens that are kept: it begins at the first key (top left), so that new "
@@ -144,9 +148,8 @@ def _attended(query: Array, keys: Array, values: Array, mask: str) -> Array:
     heads, queries, count = query.shape[1], query.shape[2], keys.shape[2]
     # Without a cache there is no other beginning, and the mask is right.
     past = count - queries
-    offset = {"right": past, "top left": 0, "one more": past + 1, "one less": past - 1, "none": count}[
-        mask if past else "right"
-    ]
+    offsets = {"right": past, "top left": 0, "one more": past + 1, "one less": past - 1, "none": count}
+    offset = count if mask == "none at all" else offsets[mask] if past else past
     allowed = np.tril(np.ones((queries, count), np.bool_), offset)
     keys, values = shared_by_neighbours(keys, values, heads)
     return scaled_dot_product_attention(query, keys, values, allowed).output

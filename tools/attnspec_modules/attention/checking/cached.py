@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnspec_modules.attention.checking.cache_mistakes import cache_mistakes, in_parts
-from attnspec_modules.attention.checking.composing import TOKENS, Array, Sample, are_alike, difference, sample_of
+from attnspec_modules.attention.checking.composed_attention import (
+    TOKENS,
+    Array,
+    Sample,
+    are_alike,
+    difference,
+    sample_of,
+)
 from attnspec_modules.attention.layer import Call, LayerRunner
 
 _ONE_BY_ONE = tuple((position, position + 1) for position in range(TOKENS))
@@ -21,18 +28,22 @@ def cache_check(runner: LayerRunner) -> str | None:
 
     That is where the layer is not causal without it, or takes no call that fills it.
     """
-    sample = sample_of(runner.reading)._replace(is_causal=True)
+    is_causal = runner.reading.causality != "none"
+    first = (_THEN_ONE_BY_ONE if is_causal else _ONE_BY_ONE)[:1]
+    # A cache may have a dtype of its own, which the widest does not fit.
+    for dtype in runner.reading.dtypes:
+        sample = sample_of(runner.reading, dtype=dtype)._replace(is_causal=True)
+        if not isinstance(_answer(runner, sample, first), str):
+            break
+    else:
+        return None
     whole = _whole(runner, sample)
     if whole is None:
         return None
-    is_causal = runner.reading.causality != "none"
-    begun = _answer(runner, sample, (_THEN_ONE_BY_ONE if is_causal else _ONE_BY_ONE)[:1])
-    if isinstance(begun, str):
-        return None
     if not is_causal:
         return _compared(runner, sample, whole, _ONE_BY_ONE, "tokens that come one by one")
-    first = f"{_FIRST} tokens that come at once, and others one by one,"
-    return _compared(runner, sample, whole, _THEN_ONE_BY_ONE, first) or _compared(
+    said = f"{_FIRST} tokens that come at once, and others one by one,"
+    return _compared(runner, sample, whole, _THEN_ONE_BY_ONE, said) or _compared(
         runner, sample, whole, _CHUNKS, "several tokens in each call", may_refuse=True
     )
 
@@ -60,7 +71,7 @@ def _whole(runner: LayerRunner, sample: Sample) -> Array | None:
 def _answer(runner: LayerRunner, sample: Sample, parts: Sequence[tuple[int, int]]) -> Array | str:
     """Return the output of tokens that come in parts, or the words of what was raised."""
     try:
-        return runner.run_in_parts(sample.call, sample.weights, sample.heads, parts)
+        return runner.run_in_parts(sample.call, sample.weights, sample.heads, parts).output
     except KeyboardInterrupt:
         raise
     except BaseException as error:

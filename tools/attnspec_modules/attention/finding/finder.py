@@ -13,6 +13,7 @@ import numpy as np
 from attnspec.base.errors import TargetError
 from attnspec.contract.dtypes import FLOAT_DTYPES, numpy_dtype
 from attnspec.contract.implementation import DOUBTED
+from attnspec_modules.attention.caches import DICT, cache_classes, is_named_cache
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
@@ -27,7 +28,7 @@ from attnspec_modules.attention.finding.probes import (
     token_alone,
 )
 from attnspec_modules.attention.finding.roles import believed, doubts_about_roles
-from attnspec_modules.attention.finding.rotations import rotation_of
+from attnspec_modules.attention.finding.rotary_reading import rotation_of
 from attnspec_modules.attention.finding.source import source_of
 from attnspec_modules.attention.finding.stated_masks import (
     Stated,
@@ -37,11 +38,12 @@ from attnspec_modules.attention.finding.stated_masks import (
 )
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading, is_transposed
+from attnspec_modules.attention.masking import fitting_mask
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
 
-_WIDTH, _HEADS = 12, 3
+_WIDTH, _HEADS = 24, 3
 """Sizes of the layer that is looked at: features, heads and features of a head all differ."""
 
 _SIZES = Sizes(_WIDTH, _HEADS, 64, 8)
@@ -283,11 +285,33 @@ class Finder:
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
         self._take(masks=tuple(masks), causality=causality)
-        if forward.grows is not None and causality != "none" and not remembers(self.runner):
-            self._take(forward=replace(forward, grows=None))
+        if is_triangular and any("q" in form.axes for form in masks):
+            everything = fitting_mask(masks, np.ones((1,) * 4, np.bool_), (1, 1, 5, 5), np.float32)
+            seen = shares(self.runner, dtype, everything)
+            if seen is not None and seen.all():
+                self._take(causality="unless masked")
+
+    def keep(self) -> None:
+        """Find how a cache begins that grows from call to call, be it right or not."""
+        forward = self.reading.forward
+        layer = self.runner.made(_SIZES, "float32").layer
+        ways: list[Forward] = []
+        if forward.cache is not None:
+            begins = (None, *cache_classes(self.layer_class), DICT)
+            ways = [replace(forward, grows="given", begins=each) for each in begins]
+        elif forward.switched or forward.position is not None or any(map(is_named_cache, _names(layer))):
+            ways = [replace(forward, grows="inside")]
+        found = [(way, remembers(self.runner.with_forward(way))) for way in ways]
+        for way, sees in sorted(found, key=lambda each: not each[1]):
+            if sees is not None:
+                self._take(forward=way)
+                break
 
     def _as_stated(self, form: MaskForm, unclear: str | None) -> MaskForm:
         """Return a mask with the meaning that is stated of it, and say how its effect departs from that."""
+        if form.meaning == "lengths":
+            self.said += [] if unclear is None else [unclear]
+            return form
         others = [each.name for each in self.reading.masks if each.name != form.name]
         stated = stated_meaning(form, others, self.layer_class, self.source, self.library_name)
         if form.meaning == "add" and stated is None and takes_truth_values(form, self.source):
@@ -322,12 +346,14 @@ class Finder:
 
     def rotate(self) -> None:
         """Find how rotary positions pair features, and their base."""
-        if self.runner.made(_SIZES, "float32").rotates:
-            self._take(rotation=rotation_of(self.runner))
+        is_meant = self.runner.made(_SIZES, "float32").rotates
+        if is_meant or self.reading.forward.optional:
+            forward, rotation = rotation_of(self.runner, is_meant=is_meant)
+            self._take(forward=forward, rotation=rotation)
 
     def _comes_back(self, dtype: str) -> bool:
-        tokens = np.random.default_rng(0).normal(size=(1, 3, 8)).astype(numpy_dtype(dtype))
-        weights = {name: np.eye(8).astype(numpy_dtype(dtype)) for name in MATRICES}
+        tokens = np.random.default_rng(0).normal(size=(1, 3, 16)).astype(numpy_dtype(dtype))
+        weights = {name: np.eye(16).astype(numpy_dtype(dtype)) for name in MATRICES}
         # A number that fills excluded scores may be none of the dtype, so that something is excluded.
         of_queries = any("q" in form.axes for form in self.reading.masks)
         excluding = np.tril(np.ones((1, 1, 3, 3), np.bool_)) if of_queries else np.array([[[[True, True, False]]]])
@@ -345,6 +371,11 @@ class Finder:
                 f"{DOUBTED}{self.name} is random in evaluation: two calls with the same tokens give different numbers, "
                 "as where dropout is left on"
             )
+
+
+def _names(layer: Any) -> list[str]:
+    """Return the names of a layer's attributes, and of its buffers."""
+    return [*attributes_of(layer), *attributes_of(layer).get("_buffers", ())]
 
 
 def _has_heads(constructor: Mapping[str, Any]) -> bool:
@@ -404,5 +435,6 @@ def find_reading(
             finder.attend()
             finder.declare()
             finder.rotate()
+            finder.keep()
         finder.evaluate()
     return finder.reading, (*finder.doubts, *finder.said)

@@ -46,6 +46,7 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
     masks: list[MaskForm] = []
     causal = cache = position = None
     switched: list[str] = []
+    optional: dict[str, str] = {}
     for each in parameters:
         meaning = meanings.get(each.name)
         is_demanded = each.default is _EMPTY
@@ -66,16 +67,15 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
             and (is_demanded or isinstance(each.default, bool | int) or each.default is None)
         ):
             fixed[each.name] = _VALUES[meaning]
-        elif meaning in _ROTATIONS and (is_demanded or meaning == "positions"):
-            fixed[each.name] = meaning
+        elif meaning in _ROTATIONS:
+            (fixed if is_demanded else optional)[each.name] = meaning
         elif meaning == "cache":
             cache = each.name
             if is_demanded:
                 fixed[each.name] = None
         elif meaning == "lengths":
             masks.append(MaskForm(each.name, "b", "lengths", "int64", needed=is_demanded))
-    grows = "returned" if cache is not None else "inside" if switched or position is not None else None
-    found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), grows=grows)
+    found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), optional=optional)
     return found, tuple(masks)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec_modules.attention.layer import Call, LayerRunner
+from attnspec_modules.attention.layer import Call, Grown, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES
 
 _SEED = 20_260_101
@@ -83,22 +83,23 @@ def first_is_query(runner: LayerRunner, dtype: str, width: int = 8) -> bool | No
     return bool(abs(row[0] - row[1]) < _PROPORTIONAL)
 
 
-def remembers(runner: LayerRunner, width: int = 8) -> bool:
-    """Return whether a later token that comes by itself sees an earlier one: something is kept between calls."""
+def remembers(runner: LayerRunner, width: int = 8) -> bool | None:
+    """Return whether a later token that comes by itself sees an earlier one; None where nothing is kept at all."""
     one = np.random.default_rng(_SEED).normal(size=(1, 2, width))
     other = one.copy()
     other[0, 0] += 1
     weights = {name: np.eye(width, dtype="float32") for name in ("w_query", "w_key", "w_value", "w_output")}
-    outputs: list[NDArray[Any]] = []
+    found: list[Grown] = []
     for tokens in (one.astype("float32"), other.astype("float32")):
         call = Call(tokens, tokens, tokens, None, is_causal=True)
         try:
-            outputs.append(runner.run_in_parts(call, weights, 1, [(0, 1), (1, 2)]))
+            found.append(runner.run_in_parts(call, weights, 1, [(0, 1), (1, 2)]))
         except KeyboardInterrupt:
             raise
         except BaseException:
-            return False
-    return not np.array_equal(outputs[0][0, 1], outputs[1][0, 1])
+            return None
+    changes = not np.array_equal(found[0].output[0, 1], found[1].output[0, 1])
+    return changes if changes or found[0].keeps else None
 
 
 _ROUNDED = 1e-10, 1e-6

@@ -1,4 +1,4 @@
-"""Usual mistakes of rotary positions inside a layer, each with what it makes of queries, keys and values."""
+"""Usual mistakes of heads inside a layer: how they are rotated, each with what it makes of them, and how shared."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_modules.attention.checking.composing import Array, Heads, Turn, rotated
+from attnspec_modules.attention.checking.composed_attention import (
+    Array,
+    Heads,
+    Share,
+    Turn,
+    rotated,
+    shared_by_neighbours,
+)
 from attnspec_modules.attention.layer_reading import Rotation
 from attnspec_modules.attention.rotating import angles_of
 
-_OTHER_BASES = (100.0, 1000.0, 10_000.0, 100_000.0, 500_000.0, 1_000_000.0)
+_OTHER_BASES = (10.0, 100.0, 1000.0, 1024.0, 5000.0, 10_000.0, 50_000.0, 100_000.0, 500_000.0, 1_000_000.0)
 
 _OTHER = {"half": "interleaved", "interleaved": "half"}
 _PAIRS = {"half": "halves (i with i + E/2)", "interleaved": "neighbours (2i with 2i + 1)"}
@@ -145,3 +152,46 @@ def _by_width(rotation: Rotation) -> Turn:
         return _of(other, other)(heads)
 
     return turn
+
+
+def group_mistakes() -> Iterator[tuple[str, Share]]:
+    """Yield sentences, without an end, on how keys and values were shared, and what does it."""
+    yield (
+        f"the heads of keys and values are {_AS_TILES}",
+        lambda keys, values, heads: (
+            _tiled(keys, heads),
+            _tiled(values, heads),
+        ),
+    )
+    yield (
+        f"the heads of keys alone are {_AS_TILES}",
+        lambda keys, values, heads: (
+            _tiled(keys, heads),
+            shared_by_neighbours(keys, values, heads)[1],
+        ),
+    )
+    yield (
+        f"the heads of values alone are {_AS_TILES}",
+        lambda keys, values, heads: (
+            shared_by_neighbours(keys, values, heads)[0],
+            _tiled(values, heads),
+        ),
+    )
+    yield (
+        "the first head of keys and values serves all heads of queries",
+        lambda keys, values, heads: shared_by_neighbours(keys[:, :1], values[:, :1], heads),
+    )
+    yield (
+        "the groups of heads come in reverse",
+        lambda keys, values, heads: shared_by_neighbours(keys[:, ::-1], values[:, ::-1], heads),
+    )
+
+
+_AS_TILES = (
+    "tiled (0, 1, 0, 1, …), as `repeat` does, where neighbours are to share one (0, 0, …, 1, 1, …), as "
+    "`repeat_interleave` does"
+)
+
+
+def _tiled(array: Array, heads: int) -> Array:
+    return np.tile(array, (1, heads // array.shape[1], 1, 1))

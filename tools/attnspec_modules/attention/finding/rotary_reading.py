@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
-from attnspec_modules.attention.checking.composing import are_alike, composed, rotated_as_they_should, sample_of
+from attnspec_modules.attention.checking.composed_attention import (
+    are_alike,
+    composed,
+    rotated_as_they_should,
+    sample_of,
+)
 from attnspec_modules.attention.constructing import has_word, scope_of
 from attnspec_modules.attention.layer import LayerRunner
-from attnspec_modules.attention.layer_reading import Rotation
+from attnspec_modules.attention.layer_reading import Forward, Rotation
 from attnspec_modules.attention.names import meaning_of
+from attnspec_modules.attention.rotating import OTHER_FORMS
 
 _BASES = (10_000.0, 500_000.0, 1_000_000.0)
 """Bases of published models, the usual one first."""
@@ -24,20 +31,35 @@ _OTHERWISE = re.compile(r"yarn|ntk|xpos|axial|2d|mrope|rope_scaling|scaling_fact
 """Names of rotary positions that are none of those read here."""
 
 
-def rotation_of(runner: LayerRunner) -> Rotation | None:
-    """Return how a layer rotates queries and keys; where it does so in no way known, how it most likely should.
+def rotation_of(runner: LayerRunner, *, is_meant: bool) -> tuple[Forward, Rotation | None]:
+    """Return how a layer is called that it rotates queries and keys, and how; where in no way known, as it should.
 
-    None for kinds of rotation that are not graded.
+    The rotation is None for kinds that are not graded, and where none `is_meant`.
     """
-    source = _source(runner.layer_class)
+    source, forward = _source(runner.layer_class), runner.reading.forward
     sample = sample_of(runner.reading)
-    for rotation in _rotations(runner, source):
-        got = runner.rotating(rotation).tried(sample.call, sample.weights, sample.heads)
+    runs = [(way, runner.with_forward(way)) for way in _ways(forward)]
+    for rotation, (way, other) in product(_rotations(runner, source), runs):
+        got = other.rotating(rotation).tried(sample.call, sample.weights, sample.heads)
         if got is not None and are_alike(got, composed(sample, rotated_as_they_should(rotation))):
-            return rotation
-    if _OTHERWISE.search(source):
-        return None
-    return Rotation(_named_pairing(source))
+            return way, rotation
+    if not is_meant or _OTHERWISE.search(source):
+        return forward, None
+    likely = Rotation(_named_pairing(source))
+    taken = [(way, other.rotating(likely).tried(sample.call, sample.weights, sample.heads)) for way, other in runs]
+    answered = [(way, got) for way, got in taken if got is not None]
+    turning = [way for way, got in answered if not are_alike(got, composed(sample))]
+    return [*turning, *(way for way, _ in answered), forward][0], likely
+
+
+def _ways(forward: Forward) -> Iterator[Forward]:
+    """Yield the ways of calling: without what may be tables of rotations, and with them, in their forms."""
+    yield forward
+    if forward.optional:
+        for tables in OTHER_FORMS:
+            given = {name: tables.get(word, word) for name, word in forward.optional.items()}
+            if given != forward.optional or not tables:
+                yield replace(forward, fixed={**forward.fixed, **given})
 
 
 def _rotations(runner: LayerRunner, source: str) -> Iterator[Rotation]:
@@ -72,11 +94,9 @@ def _named_pairing(source: str) -> str:
 
 
 def _source(layer_class: type) -> str:
-    """Return the text of a layer's file, or of its class; empty where there is none."""
-    module = sys.modules.get(layer_class.__module__)
-    for found in (module, layer_class):
-        try:
-            return inspect.getsource(found) if found is not None else ""
-        except (OSError, TypeError):
-            continue
-    return ""
+    """Return the text of a layer's file; empty where there is none."""
+    code = getattr(layer_class.__init__, "__code__", None)
+    try:
+        return "" if code is None else Path(code.co_filename).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""

@@ -53,19 +53,19 @@ class Sample(NamedTuple):
         return Call(self.tokens, self.tokens, self.tokens, None, self.is_causal)
 
 
-def sample_of(reading: Reading, *, grouped: bool = False) -> Sample:
+def sample_of(reading: Reading, *, grouped: bool = False, dtype: str | None = None) -> Sample:
     """Return tokens and weights for a layer; `grouped` has several heads of queries share one of keys."""
     heads = _HEADS if reading.has_heads else 1
     kv_heads = _KV_HEADS if grouped else heads
-    width, dtype = heads * _HEAD_WIDTH, numpy_dtype(reading.dtypes[0])
+    width, numbers = heads * _HEAD_WIDTH, numpy_dtype(dtype or reading.dtypes[0])
     rng = np.random.default_rng(_SEED)
-    tokens = rng.normal(size=(1 if reading.forward.rank == 2 else _BATCH, TOKENS, width)).astype(dtype)
+    tokens = rng.normal(size=(1 if reading.forward.rank == 2 else _BATCH, TOKENS, width)).astype(numbers)
     weights: dict[str, Array] = {}
     for matrix, bias in zip(MATRICES, BIASES, strict=True):
         made = kv_heads * _HEAD_WIDTH if matrix in ("w_key", "w_value") else width
-        weights[matrix] = (rng.normal(size=(width, made)) * _SPREAD / np.sqrt(width)).astype(dtype)
+        weights[matrix] = (rng.normal(size=(width, made)) * _SPREAD / np.sqrt(width)).astype(numbers)
         if bias in reading.tensors:
-            weights[bias] = rng.normal(size=made).astype(dtype)
+            weights[bias] = rng.normal(size=made).astype(numbers)
     return Sample(tokens, weights, heads, kv_heads, reading.causality == "built in")
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import LayerCheck
 from attnspec_modules.attention.checking.cached import cache_check
-from attnspec_modules.attention.checking.composing import (
+from attnspec_modules.attention.checking.composed_attention import (
     Array,
     Sample,
     are_alike,
@@ -17,8 +17,7 @@ from attnspec_modules.attention.checking.composing import (
     rotated_as_they_should,
     sample_of,
 )
-from attnspec_modules.attention.checking.group_mistakes import group_mistakes
-from attnspec_modules.attention.checking.rotary_mistakes import rotary_mistakes
+from attnspec_modules.attention.checking.head_mistakes import group_mistakes, rotary_mistakes
 from attnspec_modules.attention.constructing import has_word
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import Rotation
@@ -133,7 +132,7 @@ def _of_another_beginning(runner: LayerRunner, sample: Sample, expected: Array) 
     if forward.position is None or forward.grows is not None:
         return ""
     try:
-        got, _ = runner.run(sample.call, sample.weights, sample.heads, {forward.position: _BEGIN})
+        got, _ = runner.run(sample.call, sample.weights, sample.heads, begin=_BEGIN)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
