@@ -11,6 +11,7 @@ import pytest
 from attnspec.base import __version__
 from attnspec.base.errors import UsageError
 from attnspec.cases import load_suite
+from attnspec.command_line import main
 from attnspec_vectors import write_archive, write_release
 
 MEGABYTES = 15
@@ -75,6 +76,24 @@ def test_a_folder_with_something_in_it_is_not_written_to(tmp_path):
     with pytest.raises(UsageError, match="is not empty"):
         write_release(load_suite(profiles=["core"]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--form", "xml"], "the forms are json, onnx, hipdnn"),
+        (["--form", "hipdnn", "--archive", "vectors.tar.gz"], "an archive has the form json"),
+        (["--archive", "vectors.zip"], "FILE.tar.gz or a FILE.tar.xz"),
+        (["--archive", "no/such/folder/vectors.tar.gz"], "there is no folder"),
+        (["--operation", "attention"], "There is no operation 'attention'"),
+        (["--operation", "softmax", "--profile", "core"], "No case that is selected is one of softmax"),
+    ],
+)
+def test_a_request_that_cannot_be_done_ends_with_a_sentence(tmp_path, monkeypatch, capsys, words, said):
+    monkeypatch.chdir(tmp_path)
+    assert main(["vectors", "here", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.proof

@@ -1,5 +1,6 @@
 """The guide of kernels' interfaces, followed literally: each adapter that `init` writes is validated as it is."""
 
+import os
 import re
 import shlex
 import shutil
@@ -14,13 +15,13 @@ from attnspec.command_line import main
 GUIDE = (Path(__file__).parents[3] / "spec" / "guides" / "kernel-interfaces.md").read_text("utf-8")
 FILES = {
     match[1]: f"{match[0]}"
-    for block in re.findall(r"^```(?:python|c)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    for block in re.findall(r"^```(?:python|c|rust)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     for match in [re.search(r"\A(?:#|//) (\S+)\n", block)]
     if match is not None
 }
 CONTENT = {
     name: block
-    for block in re.findall(r"^```(?:python|c)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    for block in re.findall(r"^```(?:python|c|rust)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     for name in FILES
     if block.startswith((f"# {name}\n", f"// {name}\n"))
 }
@@ -70,3 +71,20 @@ def test_the_first_section_is_followed(folder, monkeypatch):
     text = followed("flash", folder, monkeypatch)
     assert all(words in text for words in EXPECTED["flash"])
     assert attnspec.validate("./flash_adapter.py", profile=("core", "causal"), probes=False).conforms
+
+
+def test_the_function_in_rust_is_called_by_the_file_of_that_in_c(folder, monkeypatch, tmp_path):
+    if shutil.which("rustc") is None:
+        if "ATTNSPEC_COMPILERS" in os.environ:
+            pytest.fail("rustc is not installed, and ATTNSPEC_COMPILERS wants it: `.ci/run` says how it is")
+        pytest.skip("rustc is not installed")
+    for name in ("attention.rs", "compiled.py"):
+        shutil.copy(folder / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (command,) = (command for command in COMMANDS if command.startswith("rustc "))
+    subprocess.run(shlex.split(command), check=True)
+    (begun,) = (command for command in COMMANDS if command.startswith("attnspec init ./compiled.py"))
+    assert main(shlex.split(begun)[1:]) == 0
+    report = attnspec.validate("./compiled_adapter.py", profile=("core", "grouped_query"), probes=False)
+    assert report.conforms, [result.case.id for result in report.wrong][:5]
+    assert report.summary.counts["pass"] >= 20

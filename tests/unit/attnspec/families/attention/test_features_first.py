@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnspec.contract.implementation import Declaration, Declined, Outputs, Request
-from attnspec.targets.laid_out import features_first
+from attnspec.targets.loading import features_first
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3
 
