@@ -42,7 +42,7 @@ def test_the_search_finds_ids_sentences_issues_and_libraries(opened, query, addr
     page = opened("search.html")
     page.get_by_label("Words, an id").fill(query)
     found = page.locator("#found a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
-    assert any(link.startswith(address) for link in found[:3]), found[:5]
+    assert found[0].startswith(address), found[:5]
 
 
 def test_a_query_in_the_address_is_answered_and_an_empty_one_counts(opened):
@@ -70,7 +70,7 @@ def test_tables_are_drawn_as_heat_maps_with_the_numbers_of_the_case(opened):
         page.keyboard.press("ArrowRight")
     said = page.locator(".readout").nth(1).inner_text()
     assert said.startswith("output in float32[0, 3]: 0.782"), said
-    assert " ± " in said
+    assert 0 < float(said.partition(" ± ")[2]) < 1e-6, "the tolerance, not the number"
     page.get_by_text("Numbers of output in float32").click()
     assert page.locator("table.t").nth(1).is_visible()
 

@@ -126,9 +126,14 @@ def _row(result: Result, implementation: Implementation) -> str:
     ratios = [each.worst.ratio for each in result.distributions if each.worst is not None]
     title = f"`{result.name}`: {implementation.library}, {implementation.runs}"
     version = f"[{result.release}]({result.name}/{result.release}.json)"
-    part = "" if result.is_whole else f", {' '.join(result.profiles)} only"
+    part = "" if result.is_whole else f", {_part(result)}"
     worst = f"{max(ratios):.2f}" if ratios else "."
     return f"| {' | '.join((title, version, *cells, worst, result.date + part))} |"
+
+
+def _part(result: Result) -> str:
+    """Say which part of the suite was run."""
+    return f"ended early, {result.not_run:,} not run" if result.not_run else f"{', '.join(result.profiles)} only"
 
 
 def _cell(result: Result, dtype: str) -> str:

@@ -91,8 +91,8 @@ class Result(NamedTuple):
     """Everything that is stored of one version of an implementation.
 
     `version` is as the library says it; `name` and `release` are the folder and the name of the file. `profiles` are
-    those that were run, `left_out` families of which the implementation offers nothing; `searched` are the random
-    cases that were tried for the witnesses.
+    those that were run, `not_run` is how many results are missing because the run ended early, `left_out` are families
+    of which the implementation offers nothing; `searched` are the random cases that were tried for the witnesses.
     """
 
     name: str
@@ -105,6 +105,7 @@ class Result(NamedTuple):
     conventions: Mapping[str, str]
     profiles: tuple[str, ...]
     dtypes: tuple[str, ...]
+    not_run: int
     left_out: Mapping[str, int]
     counts: tuple[Count, ...]
     distributions: tuple[Distribution, ...]
@@ -115,8 +116,8 @@ class Result(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all profiles were run."""
-        return "--profile" not in self.command
+        """Whether all profiles were run, to the end."""
+        return "--profile" not in self.command and not self.not_run
 
     @property
     def passed(self) -> int:
@@ -160,6 +161,7 @@ def result_of(document: Mapping[str, Any]) -> Result:
         conventions=implementation["conventions"],
         profiles=tuple(document["profiles"]),
         dtypes=tuple(document["dtypes"]),
+        not_run=document["not_run"],
         left_out=document["left_out"],
         counts=tuple(Count(*row) for row in document["counts"]),
         distributions=tuple(map(_distribution, document["distributions"])),

@@ -67,6 +67,7 @@ def recorded(
         "suite": report["suite"],
         "profiles": sorted({cases[result["case"]].profile for result in outcome.results}),
         "dtypes": sorted({result["dtype"] for result in outcome.results}),
+        "not_run": report.get("not_run", 0),
         "left_out": report["left_out"],
         "counts": _counts(outcome.results, classes, cases),
         "distributions": _distributions(outcome.results),

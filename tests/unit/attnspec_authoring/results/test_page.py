@@ -28,6 +28,7 @@ def result():
             conventions={},
             profiles=("documents",),
             dtypes=("float32",),
+            not_run=0,
             left_out={},
             counts=(Count("softmax", "documents", "float32", 3, 1, 0, 0),),
             distributions=(),
@@ -57,6 +58,19 @@ def test_a_row_counts_passes_known_defects_and_failures(result):
     text = written([result(counts=(Count("softmax", "documents", "float32", 1300, 2, 1, 0),))])["README.md"]
     [row] = [line for line in text.splitlines() if "[2.13.0](torch/2.13.0.json)" in line]
     assert "| . | 1,300 ~2 !1 | . | . |" in row
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "| . | 2026-11-29 |"),
+        ({"not_run": 2058}, "| 2026-11-29, ended early, 2,058 not run |"),
+        ({"command": "... --profile=documents --write"}, "| 2026-11-29, documents only |"),
+    ],
+)
+def test_a_run_of_a_part_is_no_whole_one(result, changes, said):
+    text = written([result(**changes)])["README.md"]
+    assert text.count(said) == 1
 
 
 def test_a_witness_is_a_case_that_runs_again(result):

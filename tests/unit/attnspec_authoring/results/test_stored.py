@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from attnspec.base.extensions import BUILT_IN
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases import schema_validator
 from attnspec_authoring.results import BIN_EDGES, read_defects, read_implementations, read_result, read_results, stored
@@ -39,6 +40,12 @@ def test_a_file_is_sound(path, golden_ids):
     for distribution in result.distributions:
         assert len(distribution.bins) == len(BIN_EDGES) + 2
         assert distribution.worst is None or distribution.worst.ratio <= 1
+
+
+def test_every_built_in_adapter_has_an_entry():
+    table = read_implementations()
+    assert set(BUILT_IN) <= set(table)
+    assert {name for name, entry in table.items() if entry.command is None} == set(BUILT_IN)
 
 
 def test_the_table_stays_small():
