@@ -7,6 +7,7 @@ import hashlib
 import io
 import lzma
 import tarfile
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -107,7 +108,8 @@ def write_archive(folder: Path, release: Release, path: Path) -> int:
 
 
 def _readme(tests: Counter[str], digest: str) -> str:
-    counts = "\n".join(f"| `{operation}` | {count:,} |" for operation, count in sorted(tests.items()))
+    counted = ", ".join(f"`{operation}` {count:,}" for operation, count in sorted(tests.items()))
+    counts = textwrap.fill(f"Vectors of each operation: {counted}.", 120)
     text = _README.read_text(encoding="utf-8")
     for name, value in {"VERSION": __version__, "DIGEST": digest[:12], "COUNTS": counts}.items():
         text = text.replace("{" + name + "}", value)

@@ -34,6 +34,7 @@ PROBES = (
     given(is_causal=True),
     given(mask=draw(4, 1, 5, 5, seed=30) > -1, is_causal=True),
     given(mask=draw(HEADS, 5, 5, seed=31) > -1),
+    given(mask=draw(4, 1, 1, 5, seed=33) > -1),
     given(query=300 * draw(4, 5, WIDTH, seed=32)),
     given(**{name: draw(HEADS, HEADS, WIDTH, seed=40 + seed) for seed, name in enumerate(("query", "key", "value"))}),
 )

@@ -44,11 +44,11 @@ def test_every_file_is_listed_with_its_checksum(release):
 def test_the_readme_has_forty_lines_and_the_rule(release):
     folder, made = release
     text = (folder / "README.md").read_text("utf-8")
-    assert len(text.splitlines()) <= 40 + len(made.tests)
+    assert len(text.splitlines()) <= 40
     assert "|got - expected| <= tolerance" in text
     assert not re.search(r"\{[A-Z]+\}", text)
     assert __version__ in text
-    assert all(f"| `{operation}` | {count:,} |" in text for operation, count in made.tests.items())
+    assert all(f"`{operation}` {count:,}" in " ".join(text.split()) for operation, count in made.tests.items())
 
 
 @pytest.mark.parametrize("suffix", [".tar.gz", ".tar.xz"])
@@ -105,5 +105,6 @@ def test_the_whole_release_is_small_and_quickly_made(tmp_path):
     assert time.process_time() - begin < SECONDS
     assert size <= MEGABYTES * 1e6
     assert sum(made.tests.values()) > 5000
+    assert len((folder / "README.md").read_text("utf-8").splitlines()) <= 40
     ids = [test["id"] for path in folder.glob("*/*.json") for test in json.loads(path.read_text("utf-8"))["tests"]]
     assert len(ids) == len({*ids})

@@ -59,7 +59,8 @@ class MaskForm:
     `axes` are of b, h, q, k, 1. `meaning`: ``attend`` and ``hide`` say what is True there, ``add`` that it is added,
     ``lengths`` that it is the number of keys of each batch entry.
     `numbers`: truth values come as 1 and 0 of that dtype, ``float`` being the dtype of the tokens.
-    `adds` beside truth values: a mask of numbers is added.
+    `adds` beside truth values: a mask of numbers is added. With `repeats`, one row may stand for all queries, and one
+    mask for all batch entries or heads.
     """
 
     name: str
@@ -68,6 +69,7 @@ class MaskForm:
     numbers: str = "bool"
     adds: bool = False
     needed: bool = False
+    repeats: bool = False
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,15 @@ def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: 
     else:
         mask = mask if form.meaning == "attend" else ~mask
         mask = mask.astype(dtype if form.numbers == "float" else form.numbers)
-    mask = np.broadcast_to(mask, tuple(lengths[each] if each in form.axes else 1 for each in "bhqk"))
+    # As people give them: a mask of padding has one row, and that of causality is one for all batch entries.
+    kept_short = "bhq" if form.repeats else ""
+    mask = np.broadcast_to(
+        mask,
+        tuple(
+            length if letter in kept_short else lengths[letter] if letter in form.axes else 1
+            for letter, length in zip("bhqk", mask.shape, strict=True)
+        ),
+    )
     kept = [letter if letter in form.axes else "1" for letter in "bhqk"]
     # Axes of length 1 that the form does not have are dropped from the left to right.
     wanted = list(form.axes)

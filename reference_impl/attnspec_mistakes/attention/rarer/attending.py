@@ -145,6 +145,12 @@ def turned_masks(turned: Callable[[Array], Array]) -> Callable[[Array, int, int]
     return change
 
 
+def transposed(mask: Array) -> Array:
+    """Turn queries and keys, where there are as many of both or one row stands for all queries."""
+    turned = np.swapaxes(np.asarray(mask), -1, -2)
+    return turned.repeat(turned.shape[-2], axis=-1) if turned.shape[-1] == 1 else turned
+
+
 def scaled_after_softmax(*, returned: bool) -> Computation:
     """Scale weights instead of scores; those that are `returned`, too, or the applied ones alone."""
 
@@ -220,7 +226,10 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "multi_head.masks_of_other_entries": given_masks(turned_masks(entries_before_heads)),
     "multi_head.masks_of_other_heads": given_masks(turned_masks(heads_before_entries)),
-    "multi_head.mask_transposed": given_masks(lambda mask, *_: np.swapaxes(mask, -1, -2)),
+    "multi_head.mask_transposed": given_masks(lambda mask, *_: transposed(mask)),
+    "multi_head.padding_mask_over_queries": given_masks(
+        lambda mask, *_: transposed(mask) if np.shape(mask)[-2] == 1 else mask
+    ),
     "multi_head.mask_of_first_query": given_masks(lambda mask, *_: mask[..., :1, :]),
     "multi_head.mask_of_first_head": given_masks(lambda mask, *_: mask[..., :1, :, :] if mask.ndim > 2 else mask),
 }

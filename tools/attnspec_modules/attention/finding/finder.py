@@ -277,9 +277,11 @@ class Finder:
         masks: list[MaskForm] = []
         for form in self.reading.masks:
             found, unclear = mask_found(self.runner, form, dtype, heads=self.reading.has_heads)
-            if found is not None:
+            if found is not None and found.meaning != "lengths":
                 masks.append(self._as_stated(found, unclear))
-            elif unclear is not None:
+                continue
+            masks += [] if found is None else [found]
+            if unclear is not None:
                 self.said.append(unclear)
         masks.sort(key=lambda form: "q" not in form.axes)
         if causality == "none" and any("q" in form.axes for form in masks):

@@ -38,7 +38,8 @@ def mask_found(runner: LayerRunner, form: MaskForm, dtype: str, heads: bool) -> 
             if found is None:
                 continue
             if found.meaning:
-                return (_with_heads(runner, found, dtype) if heads else found), None
+                found = _with_heads(runner, found, dtype) if heads else found
+                return replace(found, repeats=_repeats(runner, found, dtype, heads=heads)), None
             taken = taken or found
     if taken is None:
         return None, f"no mask that was tried is taken as {form.name}"
@@ -111,18 +112,40 @@ def _is_added(changes: tuple[float, float]) -> bool:
     return others > 0 and abs(one / others - np.exp(_ADDED)) < 1e-3 * np.exp(_ADDED)
 
 
+_WHOLE, _WIDTH = {"b": 2, "h": 3, "q": 4, "k": 4, "1": 1}, 12
+"""Lengths of a mask that is taken whole or in part, and the width of its tokens."""
+
+
+def _repeats(runner: LayerRunner, form: MaskForm, dtype: str, *, heads: bool) -> bool:
+    """Return whether a mask is taken that has one row for all queries, and one that all batch entries share."""
+    shapes = [tuple(1 if letter == shared else _WHOLE[letter] for letter in form.axes) for shared in "qb"]
+    return (
+        "q" in form.axes
+        and "n" not in form.axes
+        and all(_takes(runner, form, np.ones(shape, np.bool_), dtype, heads=heads) for shape in shapes)
+    )
+
+
+def _takes(runner: LayerRunner, form: MaskForm, allowed: NDArray[np.bool_], dtype: str, *, heads: bool = True) -> bool:
+    """Return whether a mask that lets all keys be attended is taken."""
+    mask: NDArray[Any] = np.zeros(allowed.shape, dtype) if form.meaning == "add" else allowed
+    if form.meaning != "add":
+        mask = (allowed if form.meaning == "attend" else ~allowed).astype(
+            dtype if form.numbers == "float" else form.numbers
+        )
+    sizes = {"batch": _WHOLE["b"], "keys": _WHOLE["k"], "width": _WIDTH, "heads": _WHOLE["h"] if heads else 1}
+    return shares(runner, dtype, {form.name: mask}, **sizes) is not None
+
+
 def _with_heads(runner: LayerRunner, form: MaskForm, dtype: str) -> MaskForm:
     """Return the form with an axis of heads, where a mask that has one is taken."""
     if form.axes not in ("b1qk", "bqk"):
         return form
-    heads, batch, keys, width = 3, 2, 4, 12
-    mask = np.zeros((batch, heads, keys, keys), np.bool_ if form.meaning != "add" else dtype)
-    mask = mask.astype(dtype if form.numbers == "float" else form.numbers) if form.meaning != "add" else mask
-    whole = mask if form.meaning != "attend" else np.ones_like(mask)
+    batch, heads, queries, keys = (_WHOLE[letter] for letter in "bhqk")
+    whole = np.ones((batch, heads, queries, keys), np.bool_)
     for axes in ("bhqk",) if form.axes == "b1qk" else ("b1qk", "nqk"):
-        given = {"bhqk": whole, "b1qk": whole[:, 0], "nqk": whole.reshape(-1, keys, keys)}[axes]
-        found = shares(runner, dtype, {form.name: given}, batch=batch, keys=keys, width=width, heads=heads)
-        if found is not None:
+        allowed = {"bhqk": whole, "b1qk": whole[:, 0], "nqk": whole.reshape(-1, queries, keys)}[axes]
+        if _takes(runner, form, allowed, dtype):
             # For one head, a mask for each of all heads looks like one for each batch entry.
             return replace(form, axes=axes) if axes != "b1qk" or form.axes == "b1qk" else form
     return form
