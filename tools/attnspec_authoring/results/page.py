@@ -151,17 +151,19 @@ def _versions(results: Sequence[Result]) -> Iterator[str]:
     for later, earlier in pairwise(results):
         if later.name != earlier.name:
             continue
-        mended, broken = _going_wrong(earlier) - _going_wrong(later), _going_wrong(later) - _going_wrong(earlier)
-        offered = later.passed - earlier.passed
+        shared = {*later.profiles} & {*earlier.profiles}
+        before, after = _going_wrong(earlier, shared), _going_wrong(later, shared)
+        more = f"; {later.passed - earlier.passed:+,} passed" if later.is_whole and earlier.is_whole else ""
         yield (
-            f"- `{later.name}` {earlier.release} to {later.release}: {len(mended)} results no longer go wrong"
-            f"{_such_as(mended)}, {len(broken)} newly do{_such_as(broken)}; {offered:+,} passed."
+            f"- `{later.name}` {earlier.release} to {later.release}: {len(before - after)} results no longer go wrong"
+            f"{_such_as(before - after)}, {len(after - before)} newly do{_such_as(after - before)}{more}."
         )
     yield ""
 
 
-def _going_wrong(result: Result) -> set[tuple[str, str]]:
-    return {(failure.case, failure.dtype) for failure in result.failures}
+def _going_wrong(result: Result, profiles: set[str]) -> set[tuple[str, str]]:
+    """Return case and dtype of what goes wrong in some profiles: no version is blamed for those it was not run on."""
+    return {(failure.case, failure.dtype) for failure in result.failures if failure.case.partition("/")[0] in profiles}
 
 
 def _such_as(results: set[tuple[str, str]]) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 
 import pytest
@@ -12,6 +13,7 @@ from attnspec.base.errors import FixtureError
 from attnspec.contract import OPERATIONS
 from attnspec_authoring.results import read_defects, read_implementations
 from attnspec_authoring.results.defects import DEFECTS
+from attnspec_authoring.results.stored import numbers
 
 KNOWN = read_defects()
 
@@ -22,6 +24,8 @@ def test_the_evidence_still_stands(known):
         for library in (module.partition(".")[0] for module in modules.split(", ")):
             if find_spec(library) is None:
                 pytest.skip(f"{library} is not installed")
+            if known.last_version is not None and numbers(version(library)) > numbers(known.last_version):
+                pytest.skip(f"{library} {version(library)} is without it")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", known.reproduction],
         capture_output=True,

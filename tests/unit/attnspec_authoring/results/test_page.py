@@ -83,7 +83,10 @@ def test_versions_are_compared(result):
         release="2.12.0", failures=(*result().failures, Failure("a", "float64", "fail", None, 2.0, None, ""))
     )
     text = written([result(counts=(Count("softmax", "documents", "float32", 5, 1, 0, 0),)), earlier])["README.md"]
-    assert "- `torch` 2.12.0 to 2.13.0: 1 results no longer go wrong (such as `a` in float64), 0 newly do; +2" in text
+    assert (
+        "- `torch` 2.12.0 to 2.13.0: 1 results no longer go wrong (such as `documents/a` in float64), 0 newly do; +2"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
