@@ -1,4 +1,4 @@
 """Site of attnspec: spec, cases, mistakes and results as static pages, which open from disk and load nothing.
 
-``attnspec site DIR`` builds it from a checkout; it is no part of the wheel. Further pages join in ``page.SLOTS``.
+``attnspec site DIR`` builds it from a checkout; it is no part of the wheel.
 """

@@ -20,6 +20,7 @@ from attnspec_site.implementation_pages import Table, implementation_entries, im
 from attnspec_site.mistake_pages import mistake_pages
 from attnspec_site.page import Page, PageMaker
 from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
+from attnspec_site.published_pages import published_entries, published_pages
 from attnspec_site.search_index import data_script, relations_script, search_index
 
 DOWNLOADS = "downloads"
@@ -67,7 +68,8 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     for page in _pages(content, table, maker, prose, documents):
         _write(folder / page.address, page.html)
         written += 1
-    _write(folder / "assets/search-index.js", search_index(content, documents, implementation_entries(table)))
+    further = (*implementation_entries(table), *published_entries())
+    _write(folder / "assets/search-index.js", search_index(content, documents, further))
     _write(folder / "assets/relations.js", relations_script(content))
     _write_downloads(folder, content, golden or GOLDEN_FOLDER)
     return Built(folder, written, sum(_sizes(folder)))
@@ -81,6 +83,7 @@ def _pages(
     yield from clause_pages(content, table, maker, prose)
     yield from implementation_pages(table, maker)
     yield from mistake_pages(content, maker)
+    yield from published_pages(maker)
     counts = {
         "cases": len(content.cases),
         "clauses": len(content.clauses),

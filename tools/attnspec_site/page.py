@@ -17,14 +17,12 @@ from attnspec_site import addresses
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
-SLOTS: dict[str, str] = {}
-"""Further pages of the menu: title to address. Who adds a page to the site adds it here."""
-
 _MENU = {
     "Specification": addresses.SPECIFICATION,
     "Cases": addresses.CASES,
     "Mistakes": addresses.MISTAKES,
     "Implementations": addresses.IMPLEMENTATIONS,
+    "Published bugs": addresses.PUBLISHED,
     "Errata": addresses.ERRATA,
     "Guides": "spec/guides/index.html",
 }
@@ -55,7 +53,7 @@ class PageMaker:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(menu={**_MENU, **SLOTS}, version=__version__)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        self._environment.globals.update(menu=_MENU, version=__version__)  # pyright: ignore[reportArgumentType, reportCallIssue]
         self._environment.filters.update(public=public_link, shortened=shortened, code=with_code)
 
     def page(self, template: str, address: str, title: str, **content: Any) -> Page:

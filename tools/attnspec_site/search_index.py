@@ -13,7 +13,18 @@ from attnspec_site.content import Content
 from attnspec_site.page import issue_name
 from attnspec_site.prose import Document
 
-KINDS = ("clause", "mistake", "erratum", "operation", "convention", "implementation", "defect", "page", "case")
+KINDS = (
+    "clause",
+    "mistake",
+    "erratum",
+    "operation",
+    "convention",
+    "implementation",
+    "defect",
+    "published bug",
+    "page",
+    "case",
+)
 """Kinds of entries, in the order in which they are shown where they fit equally well."""
 
 
