@@ -160,3 +160,18 @@ def test_truth_values_that_are_looked_at_and_added_as_numbers_are_wrong(tmp_path
     report = validated(tmp_path, "fused_of_numpy", "SelfAttention", change)
     assert not report.conforms
     assert "truth values are added as numbers" in " ".join(doubts(report))
+
+
+PADDED = ("def forward(self, x, mask=None):", "def forward(self, x, mask=None, padding_mask=None):")
+HIDES = (
+    "        if padding_mask is not None:\n            scores = np.where(padding_mask[:, None, None], -1e9, scores)\n"
+)
+WEIGHTS = "        weights = np.exp"
+
+
+def test_a_mask_of_padding_beside_another_is_seen(tmp_path):
+    stated = (CLASS, f'{CLASS}\n    """padding_mask: True at padding"""\n')
+    right = (WEIGHTS, HIDES + WEIGHTS)
+    assert validated(tmp_path, "fused_of_numpy", "SelfAttention", stated, PADDED, right).conforms
+    wrong = (WEIGHTS, HIDES.replace("padding_mask[", "~padding_mask[") + WEIGHTS)
+    assert not validated(tmp_path, "fused_of_numpy", "SelfAttention", stated, PADDED, wrong).conforms

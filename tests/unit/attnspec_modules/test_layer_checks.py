@@ -123,6 +123,35 @@ def test_neighbours_are_read_as_neighbours():
     assert "interleaved pairing" in report.declaration.guessed
 
 
+PLAIN = """
+
+class PlainAttention(GroupedAttention):
+    def forward(self, x):
+        batch, tokens, _ = x.shape
+        q, k, v = (
+            (x @ w).reshape(batch, tokens, self.num_heads, self.width).transpose(0, 2, 1, 3)
+            for w in (self.w_q, self.w_k, self.w_v)
+        )
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(self.width).astype(x.dtype)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        return (weights @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ self.w_o
+
+
+class Unused:
+    def __call__(self, x):
+        return x
+"""
+
+
+def test_a_function_for_another_layer_is_no_rotation_that_is_left_out():
+    source = SOURCE.read_text(encoding="utf-8").replace(MISTAKES["no rotation"][0], "pass")
+    module = ModuleType("changed_layer")
+    exec(compile(source + PLAIN, SOURCE.name, "exec"), vars(module))
+    checks = attnspec.validate(module.PlainAttention, dtypes="float64", probes=False).declaration.layer_checks
+    assert "rotary" not in {check.name for check in checks}
+
+
 def test_a_base_of_the_constructor_is_heeded():
     made = ("num_kv_heads):\n        self.num_heads", "num_kv_heads, rope_theta=10000.0):\n        self.num_heads")
     kept = ("        self.w_q =", "        self.theta = rope_theta\n        self.w_q =")

@@ -20,6 +20,7 @@ CASES = {
     ("rotary_grouped", "Attention"): (20, "rotates queries and keys: interleaved pairing, base 10000"),
     ("cached", "MultiHeadAttention"): (7, "cache right"),
     ("crossing", "CrossAttention"): (70, "key_padding_mask (B, Sk): 1 hides"),
+    ("block_of_transformer", "MultiHeadAttention"): (100, "it normalizes inside (layer_norm), which is left out"),
     ("of_keras", "MultiHeadAttention"): (190, "mask (B, H, Sq, Sk): 1 hides"),
     ("of_flax", "MultiHeadAttention"): (35, "query.kernel is w_query"),
 }

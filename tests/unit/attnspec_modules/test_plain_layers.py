@@ -1,23 +1,27 @@
 """A plain class that holds its own weights, right and with the usual mistakes; no library is needed for it."""
 
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import attnspec
+from attnspec.reports.account import account_of
 
 SOURCE = Path(__file__).parents[2] / "examples" / "layers" / "of_numpy.py"
 
 RIGHT = ("", "")
 
 
-def layer(old, new):
-    """The layer of the example, with a piece of its source replaced."""
+def layer(*changes):
+    """The layer of the example, with pieces of its source replaced."""
     source = SOURCE.read_text(encoding="utf-8")
-    assert old in source
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in source
+        source = source.replace(old, new) if old else source
     module = ModuleType("changed_layer")
-    exec(compile(source.replace(old, new) if old else source, SOURCE.name, "exec"), vars(module))
+    exec(compile(source, SOURCE.name, "exec"), vars(module))
     return module.MultiHeadAttention
 
 
@@ -74,6 +78,38 @@ def test_a_mistake_is_not_read_as_another_way(old, new, clause):
     assert clause in {diagnosis.clause for diagnosis in report.diagnosis} | {
         suspect.clause for diagnosis in report.diagnosis for suspect in diagnosis.suspects
     }
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_tokens_that_are_added_are_subtracted_again():
+    report = validated(layer("context @ self.W_O + self.b_O", "X + context @ self.W_O + self.b_O"))
+    assert report.conforms
+    assert report.summary.counts["pass"] >= 40
+    assert "as it has no residual" in report.declaration.guessed
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_mistake_beside_tokens_that_are_added_is_seen():
+    report = validated(layer("context @ self.W_O + self.b_O", "X + context[..., ::-1] @ self.W_O + self.b_O"))
+    assert not report.conforms
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_bias_of_the_output_that_is_not_the_layers_is_added_outside():
+    without_bias = layer("self.b_Q, self.b_K, self.b_V, self.b_O", "self.b_Q, self.b_K, self.b_V, _", " + self.b_O", "")
+    report = validated(without_bias)
+    assert report.conforms
+    assert report.summary.counts["pass"] >= validated(layer(*RIGHT)).summary.counts["pass"]
+    assert "its output has no bias, which is added outside" in report.declaration.guessed
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_how_much_is_graded_of_what_its_call_can_express_is_said():
+    said = " ".join(account_of(validated(layer(*RIGHT))).unseen)
+    graded, expressible = re.search(
+        r"Graded: (\d+) of the (\d+) \(case, dtype\) that its call can express", said
+    ).groups()
+    assert 0.6 * int(expressible) <= int(graded) <= int(expressible)
 
 
 COLUMNS = """

@@ -121,7 +121,7 @@ class Declaration:
     for operations that are `not_arranged`: these have no other form in it.
     `not_graded` are public functions of the user's module that are no operations; `unfit` gives why functions cannot be
     called as the operations. `guessed` says which operation and which names were guessed, and how a layer is read.
-    `layer_checks` were made of a layer beside the cases.
+    `is_layer`: its call may be able to say less than the contract; `layer_checks` were made of it beside the cases.
     """
 
     name: str
@@ -143,6 +143,7 @@ class Declaration:
     guessed: str | None = None
     states_dtypes: bool = True
     layer_checks: tuple[LayerCheck, ...] = ()
+    is_layer: bool = False
 
     def dtypes_offered(self, operation: str) -> tuple[str, ...]:
         """Return the dtypes that it offers in an operation."""

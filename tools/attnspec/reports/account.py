@@ -75,6 +75,7 @@ def account_of(report: Report) -> Account:
         *(f"Not graded: {reason}" for reason in declaration.unfit.values()),
         wording.NUMBERS_ALONE if report.invocation.export else None,
         wording.not_run_sentence(report.not_run, len(report.results), report.ended_early),
+        wording.graded_of_expressible(*_expressible(report)) if declaration.is_layer else None,
         wording.warned([result.verdict.warned for result in report.results if result.verdict.warned[0]]),
     )
     name = wording.shown_name(declaration.name, declaration.version, report.conventions)
@@ -134,6 +135,25 @@ def _adapter(report: Report, wrong: Sequence[Result], tried: int) -> tuple[str, 
         result for result in wrong if result.status in ("error", "malformed") or result.verdict.check in _ABOUT_CALLS
     ]
     return wording.offer_of_an_adapter(target, operation) if 2 * len(about_calls) > len(wrong) else ()
+
+
+_EXPRESSED = ("it is declared to be without empty", "graded only under", "the valid counterpart")
+"""Beginnings of reasons why results are not graded, though the call of a layer can say what the case asks."""
+
+
+def _expressible(report: Report) -> tuple[int, int]:
+    """Return how many (case, dtype) were graded, and how many the call of a layer can say, in dtypes it lacks, too."""
+    offered = [result for result in report.results if result.case.operation in report.declaration.operations]
+    offered = [result for result in offered if not result.is_of_run]
+    said = [
+        result for result in offered if result.status != "unsupported" or result.verdict.message.startswith(_EXPRESSED)
+    ]
+    cases = {result.case.id: result.case for result in said}
+    dtypes = {*report.declaration.dtypes}
+    # Where only some dtypes were requested, those that it lacks were not.
+    is_whole = dtypes <= {result.dtype for result in said}
+    lacking = sum(len({*case.dtypes} - dtypes) for case in cases.values()) if is_whole else 0
+    return sum(result.status not in NOT_GRADED for result in said), len(said) + lacking
 
 
 def _key(result: Result) -> Key:

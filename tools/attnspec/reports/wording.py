@@ -188,6 +188,14 @@ def _tally(counts: Mapping[str, int]) -> tuple[int, int, int]:
     return passed, tried, tried - passed
 
 
+def graded_of_expressible(graded: int, expressible: int) -> str | None:
+    """Return how much was graded of what the call of a layer can say; None where it can say nothing."""
+    if not expressible:
+        return None
+    share = f"{graded / expressible:.0%}"
+    return f"Graded: {graded:,} of the {expressible:,} (case, dtype) that its call can express ({share})."
+
+
 def numbers_compared(summary: Mapping[str, Any], fused: tuple[int, int] = (0, 0)) -> str | None:
     """Return how many numbers were compared and how close they came, without a full stop; None when none were.
 

@@ -306,6 +306,7 @@ def _declaration(holder: object, adapter: str, operations: tuple[str, ...], layo
         layout=layout,
         not_graded=_not_graded(holder) if isinstance(holder, ModuleType) else (),
         layer_checks=cast("tuple[LayerCheck, ...]", checks) if isinstance(checks, tuple) else (),
+        is_layer=isinstance(checks, tuple),
     )
 
 

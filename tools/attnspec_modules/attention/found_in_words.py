@@ -29,6 +29,9 @@ def findings(reading: Reading) -> tuple[str, ...]:
                 "none": "causality: none",
             }[reading.causality],
             _of_rotation(reading),
+            "its tokens are added to what it attends to; they are subtracted, as it has no residual"
+            if reading.residual
+            else "",
             *reading.left_out,
         )
         if sentence
@@ -49,7 +52,9 @@ def _value(value: Any) -> str:
 
 def _of_projections(reading: Reading) -> str:
     said = [f"{path} is {_placed(each)}" for path, each in reading.parameters.items()]
-    outside = "" if "w_output" in reading.tensors else "; it has no output projection, which is done outside"
+    outside = "; it has no output projection, which is done outside"
+    if "w_output" in reading.tensors:
+        outside = "" if "b_output" in reading.tensors else "; its output has no bias, which is added outside"
     if reading.runs_head_by_head:
         outside += "; several heads are called one after another"
     return f"projections: {'; '.join(said)}{outside}"

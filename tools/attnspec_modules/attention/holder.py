@@ -48,7 +48,8 @@ def _multi_head_attention(runner: LayerRunner) -> Any:
     def multi_head_attention(**given: Any) -> Any:
         return _attended(runner, given)
 
-    optional = [name for name in BIASES if name in kept or (name == "b_output" and "w_output" not in kept)]
+    # That of the output is added outside, where it is not the layer's.
+    optional = [name for name in BIASES if name in kept or name == "b_output"]
     if reading.masks:
         optional.append("mask")
     keyword = inspect.Parameter.KEYWORD_ONLY

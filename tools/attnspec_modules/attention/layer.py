@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
+from attnspec_modules.attention.around import made_louder, subtracted, without_normalisations
 from attnspec_modules.attention.caches import cache_in, contents, first_cache
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
 from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, MaskForm, Reading, Rotation
@@ -37,13 +38,17 @@ _MOST_KEPT = 64
 
 
 class Made(NamedTuple):
-    """A layer, the parameters it holds, its state before any call, whether it has positions inside, and rotary ones."""
+    """A layer, the parameters it holds, its state before any call, whether it has positions inside, and rotary ones.
+
+    `normalises` are parts of it that normalize, which are left out, and their parameters with them.
+    """
 
     layer: Any
     parameters: Mapping[str, Parameter]
     state: Any
     has_positions: bool
     rotates: bool
+    normalises: tuple[str, ...] = ()
 
 
 class Grown(NamedTuple):
@@ -105,8 +110,14 @@ class LayerRunner:
             has_positions = (self.rotation is None and still(layer)) or rotates
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
+            normalises = without_normalisations(layer)
+            parameters = {
+                path: each
+                for path, each in self.library.parameters(layer).items()
+                if not path.startswith(tuple(f"{part}." for part in normalises))
+            }
             state = self.library.state(layer)
-            self._made[sizes, dtype] = Made(layer, self.library.parameters(layer), state, has_positions, rotates)
+            self._made[sizes, dtype] = Made(layer, parameters, state, has_positions, rotates, normalises)
         return self._made[sizes, dtype]
 
     @contextmanager
@@ -144,6 +155,37 @@ class LayerRunner:
             return np.concatenate([output for output, _ in parts]), together
         if heads > 1 and self.reading.runs_head_by_head:
             return self._head_by_head(call, weights, heads, raw)
+        louder, factor = self._louder(weights)
+        output, shares, made = self._ran(call, louder, heads, raw, begin)
+        if self.reading.residual:
+            large = output.astype(np.float64)
+            output = subtracted(output, call.query, factor)
+            if not np.isfinite(large).all():
+                # It may be too large alone.
+                plain = subtracted(self._ran(call, weights, heads, raw, begin)[0], call.query, 1.0)
+                output = np.where(np.isfinite(large), output, plain)
+        return self._beside_output(made, output, weights), shares
+
+    def _louder(self, weights: Mapping[str, NDArray[Any]]) -> tuple[Mapping[str, NDArray[Any]], float]:
+        """Return weights with which the output is larger than the tokens to which it is added, and how much larger."""
+        last = "w_output" if "w_output" in self.reading.tensors else "w_value"
+        return made_louder(weights, last) if self.reading.residual and last in weights else (weights, 1.0)
+
+    def adds_tokens(self, call: Call, sizes: Sizes) -> bool:
+        """Return whether a layer gives back the tokens themselves where all its parameters are 0."""
+        made, dtype = self.made(sizes, call.query.dtype.name), call.query.dtype
+        self.library.fill(made.layer, {path: np.zeros(each.shape, dtype) for path, each in made.parameters.items()})
+        try:
+            with self._around(sizes):
+                output, _, _ = self._called(made, call, sizes, self._arguments(call, sizes, {}))
+        finally:
+            self.library.reset(made.layer, made.state)
+        return output.shape == call.query.shape and np.array_equal(output, call.query)
+
+    def _ran(
+        self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int, raw: Mapping[str, Any] | None, begin: int
+    ) -> tuple[NDArray[Any], NDArray[Any] | None, Made]:
+        """Return output and weights of a call, and the layer that was filled for it."""
         sizes = self._sizes(call, heads, weights)
         made = self.ready(call, weights, heads)
         try:
@@ -154,12 +196,14 @@ class LayerRunner:
                 output, shares, _ = self._called(made, call, sizes, named)
         finally:
             self.library.reset(made.layer, made.state)
-        return self._beside_output(made, output, weights), shares
+        return output, shares, made
 
     def _beside_output(self, made: Made, output: NDArray[Any], weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """Return an output times the case's matrix, where the layer has none."""
+        """Return an output times the case's matrix and plus its bias, where the layer has none."""
         if "w_output" in weights and not _fills(self.reading, made, "w_output"):
             return projected(output, weights["w_output"], weights.get("b_output"))
+        if "b_output" in weights and not _fills(self.reading, made, "b_output"):
+            return (output.astype(np.float64) + weights["b_output"].astype(np.float64)).astype(output.dtype)
         return output
 
     def _head_by_head(
@@ -216,7 +260,8 @@ class LayerRunner:
         """
         forward, sizes = self.reading.forward, self._sizes(call, heads, weights)
         assert forward.grows is not None
-        made = self.ready(call, weights, heads)
+        louder, factor = self._louder(weights)
+        made = self.ready(call, louder, heads)
         outputs: list[NDArray[Any]] = []
         try:
             with self._around(sizes):
@@ -236,7 +281,9 @@ class LayerRunner:
                 keeps = contents((self.library.state(made.layer), cache)) != before
         finally:
             self.library.reset(made.layer, made.state)
-        return Grown(self._beside_output(made, np.concatenate(outputs, axis=1), weights), keeps)
+        output = np.concatenate(outputs, axis=1)
+        output = subtracted(output, call.query, factor) if self.reading.residual else output
+        return Grown(self._beside_output(made, output, weights), keeps)
 
     def ready(self, call: Call, weights: Mapping[str, NDArray[Any]], heads: int) -> Made:
         """Return a layer for a call, filled with its weights."""

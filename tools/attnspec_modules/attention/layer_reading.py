@@ -123,7 +123,8 @@ class Reading:
 
     `causality` is ``built in``, ``unless masked`` (built in where no mask is given), ``constructor``, ``argument``,
     ``mask`` or ``none``. `rotates`: there are positions inside; `rotation` says which, where they are rotary. `dropout`
-    is the rate with which it is made: above 0 where evaluation does not leave it out.
+    is the rate with which it is made: above 0 where evaluation does not leave it out. `residual`: it adds its tokens to
+    what it attends to.
     """
 
     constructor: Mapping[str, Any]
@@ -135,6 +136,7 @@ class Reading:
     rotation: Rotation | None = None
     has_heads: bool = True
     dropout: float = 0.0
+    residual: bool = False
     left_out: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -33,15 +33,19 @@ def fitting_mask(
     """
     if mask is not None:
         mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
+    given: dict[str, Any] = {}
+    narrow = _narrow_form(forms, mask, shape, causal=causal)
+    if narrow is not None and mask is not None:
+        given[narrow.name] = _in_form(narrow, mask, shape, dtype)
+        mask = None
     if causal:
         seen = np.tril(np.ones(shape[2:], np.bool_), past)[np.newaxis, np.newaxis]
         if mask is None:
             mask = seen
         else:
             mask = mask & seen if mask.dtype == np.bool_ else np.where(seen, mask, mask.dtype.type(-np.inf))
-    given: dict[str, Any] = {}
     why = "it takes no mask"
-    for form in forms:
+    for form in (each for each in forms if each is not narrow):
         wanted = np.ones((1, 1, 1, 1), np.bool_) if mask is None else mask
         if mask is None and not form.needed:
             continue
@@ -67,6 +71,23 @@ def _lengths(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], _dtype:
     if not np.array_equal(keys, np.broadcast_to(wanted, shape)):
         raise CannotSayError(f"{form.name!r} takes lengths alone, which hide the last keys of all queries")
     return wanted.sum(axis=-1).reshape(shape[0])
+
+
+def _narrow_form(
+    forms: Sequence[MaskForm], mask: NDArray[Any] | None, shape: tuple[int, ...], *, causal: bool
+) -> MaskForm | None:
+    """Return the form of padding that holds a mask of keys, where the layer takes masks of queries and keys, too.
+
+    A row without keys goes to the more general one, from which its convention is known.
+    """
+    if mask is None or mask.dtype != np.bool_ or not mask.size or not any("q" in form.axes for form in forms):
+        return None
+    every = np.broadcast_to(mask, shape)
+    seen = np.tril(every) if causal else every
+    if not seen.any(axis=-1).all() or not np.array_equal(every, np.broadcast_to(every[:, :1, :1], shape)):
+        return None
+    of_keys = (form for form in forms if {"b", "k"} <= {*form.axes} and not {"q", "h"} & {*form.axes})
+    return next((form for form in of_keys if form.meaning != "lengths"), None)
 
 
 def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

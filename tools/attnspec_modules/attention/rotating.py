@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from attnspec_modules.attention.constructing import Sizes, scope_of
 from attnspec_modules.attention.layer_reading import Rotation
+from attnspec_modules.libraries import method_of
 from attnspec_modules.libraries.kinds import attributes_of, is_array, is_listed
 from attnspec_reference import rotary_frequencies
 
@@ -167,6 +168,9 @@ def leaves_rotation_out(layer_class: type) -> bool:
         *(each for each in own.values() if inspect.isfunction(each)),
         *(each for one in own.values() if isinstance(one, type) for each in attributes_of(one).values()),
     ]
+    if [each for each in own.values() if isinstance(each, type) and method_of(each)] != [layer_class]:
+        # Functions may be there for another layer of the file.
+        return False
     used = {name for each in functions if hasattr(each, "__code__") for name in _names_in(each.__code__)}
     return any(_ROTATES.search(name) and inspect.isfunction(each) for name, each in own.items() if name not in used)
 

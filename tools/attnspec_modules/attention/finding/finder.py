@@ -18,7 +18,12 @@ from attnspec_modules.attention.constructing import Sizes, UndecidedError, const
 from attnspec_modules.attention.finding.conventions import conventions_of
 from attnspec_modules.attention.finding.forwards import forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
-from attnspec_modules.attention.finding.parameters import Candidates, candidates_of
+from attnspec_modules.attention.finding.parameters import (
+    Candidates,
+    applied_alike,
+    candidates_of,
+    with_their_biases,
+)
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
     is_proportional,
@@ -37,7 +42,7 @@ from attnspec_modules.attention.finding.stated_masks import (
     takes_truth_values,
 )
 from attnspec_modules.attention.layer import Call, LayerRunner
-from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading, is_transposed
+from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.masking import fitting_mask
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
@@ -69,6 +74,7 @@ class Finder:
         self.sizes = _SIZES
         self.said: list[str] = []
         self.doubts: list[str] = []
+        self.usual: Mapping[str, Placement] = {}
         self.source = source_of(layer_class)
         self.runner = self._runner()
 
@@ -109,9 +115,20 @@ class Finder:
                 self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
                 if forward.rank == 3:
                     self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
-                self._take(rotates=self.runner.made(self.sizes, "float32").has_positions)
+                made = self.runner.made(self.sizes, "float32")
+                self._take(rotates=made.has_positions, residual=self._adds_tokens())
+                if made.normalises:
+                    parts = ", ".join(made.normalises)
+                    self._take(left_out=(f"it normalizes inside ({parts}), which is left out",))
                 return
         raise self._asks_for(names, trouble)
+
+    def _adds_tokens(self) -> bool:
+        """Return whether the tokens are added to what it attends to."""
+        batch = 1 if self.reading.forward.rank == 2 else _BATCH
+        query, other = np.random.default_rng(0).normal(size=(2, batch, _TOKENS, _WIDTH)).astype("float32")
+        key = query if self.reading.forward.is_self else other
+        return self.runner.adds_tokens(Call(query, key, key), self.sizes)
 
     def _mixes_entries(self) -> bool:
         """Return whether what is changed in one token shows in others of its position, and not of its batch entry."""
@@ -203,8 +220,7 @@ class Finder:
         self._take(parameters=self._chosen(candidates, placements, sizes))
         if self.reading.forward.listed:
             self._take(forward=replace(self.reading.forward, listed=self._order_of_list()))
-        usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
-        self._take(parameters=usual)
+        self.usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
         self.doubts += doubts or doubts_about_roles(self.runner, sizes.heads, _WIDTH, self.name)
 
     def _order_of_list(self) -> tuple[str, ...]:
@@ -244,7 +260,7 @@ class Finder:
         choices = list(itertools.product(*(candidates[path].placements for path in seen)))
         for (heads, count), choice in itertools.product(ways, choices):
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
-            tried = _with_their_biases(_alike(tried, candidates, seen), candidates)
+            tried = with_their_biases(applied_alike(tried, candidates, seen), candidates)
             try:
                 runner = self._runner(parameters=tried)
                 distance = token_alone(runner, heads, _WIDTH, "float32", count=count, made_by=made_by)
@@ -337,7 +353,9 @@ class Finder:
 
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""
-        offered = [dtype for dtype in FLOAT_DTYPES if self._comes_back(dtype)]
+        # Beside tokens that are added, float16 has no range in which what it attends to is seen as it was computed.
+        tried = [dtype for dtype in FLOAT_DTYPES if dtype != "float16" or not self.reading.residual]
+        offered = [dtype for dtype in tried if self._comes_back(dtype)]
         if not offered:
             raise TargetError(f"{self.name} returns none of the dtypes {', '.join(FLOAT_DTYPES)} as it was given.")
         self._take(dtypes=tuple(offered))
@@ -364,6 +382,10 @@ class Finder:
         output = self.runner.tried(call, weights, 2 if self.reading.has_heads else 1)
         return output is not None and getattr(output, "dtype", None) == tokens.dtype
 
+    def believe(self) -> None:
+        """Take matrices in their usual order, after all has been found of the layer as it is."""
+        self._take(parameters=self.usual)
+
     def evaluate(self) -> None:
         """Find out whether dropout is left on in evaluation, and have it be seen if so."""
         rate = rate_seen(self.runner, _HEADS if self.reading.has_heads else 1, _WIDTH)
@@ -387,39 +409,6 @@ def _has_heads(constructor: Mapping[str, Any]) -> bool:
     return any(each == {"": None} or "heads" in each.values() for each in (*nested, constructor))
 
 
-def _alike(
-    tried: dict[str, Placement], candidates: Mapping[str, Candidates], seen: Sequence[str]
-) -> dict[str, Placement]:
-    """Return placements in which matrices of one owner are all applied transposed, or all as they stand."""
-    turned = {
-        candidates[path].parameter.owner: is_transposed(tried[path].tensors, tried[path].axes)
-        for path in reversed(seen)
-        if "d" in tried[path].axes and len(tried[path].tensors) == 1
-    }
-    found = dict(tried)
-    for path, each in candidates.items():
-        wanted = turned.get(each.parameter.owner)
-        if path not in seen and wanted is not None:
-            fitting = [one for one in each.placements if is_transposed(one.tensors, one.axes) == wanted]
-            found[path] = fitting[0] if fitting and "d" in found[path].axes else found[path]
-    return found
-
-
-def _with_their_biases(placements: dict[str, Placement], candidates: Mapping[str, Candidates]) -> dict[str, Placement]:
-    """Return placements in which biases have the order of the matrices to which they belong."""
-    orders = {
-        frozenset(each.tensors): each for each in placements.values() if "d" in each.axes and len(each.tensors) > 1
-    }
-    found = dict(placements)
-    for path, each in placements.items():
-        matrix = orders.get(frozenset(name.replace("b_", "w_", 1) for name in each.tensors))
-        if matrix is not None and each.tensors[0].startswith("b_"):
-            tensors = tuple(name.replace("w_", "b_", 1) for name in matrix.tensors)
-            wanted = Placement(tensors, matrix.axes.replace("d", ""))
-            found[path] = wanted if wanted in candidates[path].placements else each
-    return found
-
-
 def find_reading(
     layer_class: type, instance: object, library: str, renames: Mapping[str, str]
 ) -> tuple[Reading, tuple[str, ...]]:
@@ -438,5 +427,6 @@ def find_reading(
             finder.declare()
             finder.rotate()
             finder.keep()
+        finder.believe()
         finder.evaluate()
     return finder.reading, (*finder.doubts, *finder.said)

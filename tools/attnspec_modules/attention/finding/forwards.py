@@ -95,6 +95,8 @@ def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[ins
     if [*wanted.values()].count("x") > 1:
         names = [name for name, meaning in wanted.items() if meaning == "x"]
         wanted |= dict.fromkeys(names[1:], "context")
+    if [*wanted.values()] == ["query"]:
+        wanted = dict.fromkeys(wanted, "x")
     if "key" in wanted.values() and "value" not in wanted.values() and "x" in wanted.values():
         wanted = {name: "context" if meaning == "key" else meaning for name, meaning in wanted.items()}
     return wanted

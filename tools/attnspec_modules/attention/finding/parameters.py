@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -189,4 +189,37 @@ def _placements(path: str, parameter: Parameter, meaning: str, sizes: Sizes, *, 
             is_open = parameter.transposed is None or letter == "b" or len(parameter.shape) > 2
             if is_open or is_transposed(tensors, axes) == parameter.transposed:
                 found.append(Placement(tensors, axes))
+    return found
+
+
+def applied_alike(
+    tried: dict[str, Placement], candidates: Mapping[str, Candidates], seen: Sequence[str]
+) -> dict[str, Placement]:
+    """Return placements in which matrices of one owner are all applied transposed, or all as they stand."""
+    turned = {
+        candidates[path].parameter.owner: is_transposed(tried[path].tensors, tried[path].axes)
+        for path in reversed(seen)
+        if "d" in tried[path].axes and len(tried[path].tensors) == 1
+    }
+    found = dict(tried)
+    for path, each in candidates.items():
+        wanted = turned.get(each.parameter.owner)
+        if path not in seen and wanted is not None:
+            fitting = [one for one in each.placements if is_transposed(one.tensors, one.axes) == wanted]
+            found[path] = fitting[0] if fitting and "d" in found[path].axes else found[path]
+    return found
+
+
+def with_their_biases(placements: dict[str, Placement], candidates: Mapping[str, Candidates]) -> dict[str, Placement]:
+    """Return placements in which biases have the order of the matrices to which they belong."""
+    orders = {
+        frozenset(each.tensors): each for each in placements.values() if "d" in each.axes and len(each.tensors) > 1
+    }
+    found = dict(placements)
+    for path, each in placements.items():
+        matrix = orders.get(frozenset(name.replace("b_", "w_", 1) for name in each.tensors))
+        if matrix is not None and each.tensors[0].startswith("b_"):
+            tensors = tuple(name.replace("w_", "b_", 1) for name in matrix.tensors)
+            wanted = Placement(tensors, matrix.axes.replace("d", ""))
+            found[path] = wanted if wanted in candidates[path].placements else each
     return found
