@@ -79,9 +79,8 @@ def test_a_witness_is_a_case_that_runs_again(result):
 
 
 def test_versions_are_compared(result):
-    earlier = result(
-        release="2.12.0", failures=(*result().failures, Failure("a", "float64", "fail", None, 2.0, None, ""))
-    )
+    others = (Failure(case, "float64", "fail", None, 2.0, None, "") for case in ("documents/a", "core/b"))
+    earlier = result(release="2.12.0", failures=(*result().failures, *others), profiles=("core", "documents"))
     text = written([result(counts=(Count("softmax", "documents", "float32", 5, 1, 0, 0),)), earlier])["README.md"]
     assert (
         "- `torch` 2.12.0 to 2.13.0: 1 results no longer go wrong (such as `documents/a` in float64), 0 newly do; +2"
