@@ -20,7 +20,11 @@ def test_there_are_sixty_from_many_projects():
 
 @pytest.mark.parametrize("bug", [bug for bug in BUGS.values() if bug.caught_by], ids=lambda bug: bug.id)
 def test_a_bug_is_caught_by_its_case(bug):
-    assert any(result.dtype == bug.dtype for result in report_on(bug.wrong, case=bug.caught_by).wrong)
+    # What depends on earlier calls shows beside other cases alone.
+    alone = report_on(bug.wrong, case=bug.caught_by).wrong
+    assert any(
+        (result.case.id, result.dtype) == (bug.caught_by, bug.dtype) for result in alone or report_on(bug.wrong).wrong
+    )
     if bug.right_passes:
         assert not report_on(bug.right, case=bug.caught_by).wrong
 
