@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from attnspec_modules.attention.layer_reading import WORDS
-from attnspec_modules.attention.names import meaning_of
+from attnspec_modules.attention.names import likely_meaning_of, meaning_of
 from attnspec_modules.libraries.kinds import attributes_of, is_dict
 
 _EMPTY = inspect.Parameter.empty
@@ -141,7 +141,7 @@ def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, A
         if name in said:
             found[name] = said[name]
             continue
-        meaning = meaning_of("constructor", name)
+        meaning = _meaning_of_argument(layer_class, parameter)
         default = parameter.default
         if meaning == "config":
             if default is _EMPTY or default is None:
@@ -162,6 +162,12 @@ def _arguments(made: Any, layer_class: type, instance: object, said: dict[str, A
     return found
 
 
+def _meaning_of_argument(layer_class: type, parameter: inspect.Parameter) -> str | None:
+    """Return what an argument stands for by its name; one of a class of the layer's file is a configuration."""
+    is_of_the_file = getattr(_annotation(layer_class, parameter), "__module__", "") == layer_class.__module__
+    return meaning_of("constructor", parameter.name) or ("config" if is_of_the_file else None)
+
+
 def _may_mean(meaning: str, default: Any) -> bool:
     """Return whether an argument of such a name and default may be a switch, or the base of rotary positions."""
     if default is _EMPTY or meaning not in ("causal", "theta"):
@@ -174,11 +180,7 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
 
     The entry "" has the class or example.
     """
-    module = sys.modules.get(layer_class.__module__)
-    scope: Mapping[str, Any] = getattr(layer_class.__init__, "__globals__", None) or attributes_of(module or typing)
-    annotation = parameter.annotation
-    if isinstance(annotation, str):
-        annotation = scope.get(annotation.strip("'\""))
+    scope, annotation = _scope(layer_class), _annotation(layer_class, parameter)
     candidates: list[Any] = [annotation] if isinstance(annotation, type) and annotation not in (dict, _EMPTY) else []
     candidates += [
         value
@@ -192,7 +194,7 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
     for candidate in candidates:
         own: Any = candidate
         if isinstance(candidate, type) and candidate.__module__ == layer_class.__module__:
-            entries = {name: meaning_of("constructor", name) for name in _fields(candidate)}
+            entries = {name: _meaning_of_entry(name, getattr(candidate, name, None)) for name in _fields(candidate)}
         elif is_dict(candidate):
             entries = {str(name): meaning_of("constructor", str(name)) for name in list(own)}
         elif (
@@ -201,7 +203,7 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
             and not callable(candidate)
             and type(candidate).__module__ != "builtins"
         ):
-            entries = {name: meaning_of("constructor", name) for name in attributes_of(candidate)}
+            entries = {name: _meaning_of_entry(name, value) for name, value in attributes_of(candidate).items()}
         else:
             continue
         if "heads" in entries.values() or "width" in entries.values():
@@ -211,6 +213,22 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
                 if meaning is not None and meaning != "config"
             }
     return {"": None}
+
+
+def _meaning_of_entry(name: str, value: object) -> str | None:
+    """Return what an entry of a configuration stands for, known or likely."""
+    return meaning_of("constructor", name) or likely_meaning_of(name, value)
+
+
+def _scope(layer_class: type) -> Mapping[str, Any]:
+    """Return the global names of a layer's file, also of one whose constructor is not its own."""
+    return scope_of(layer_class) or attributes_of(sys.modules.get(layer_class.__module__) or typing)
+
+
+def _annotation(layer_class: type, parameter: inspect.Parameter) -> Any:
+    """Return the annotation of an argument; one that is written as a string by its name in the file."""
+    annotation = parameter.annotation
+    return _scope(layer_class).get(annotation.strip("'\"")) if isinstance(annotation, str) else annotation
 
 
 def _fields(configuration: type) -> list[str]:

@@ -25,6 +25,27 @@ def meaning_of(table: str, name: str) -> str | None:
     return _MEANINGS[table].get(plain(name))
 
 
+_LIKELY = {
+    "none": r"drop",
+    "true": r"bias",
+    "kv_heads": r"kv.*(?:head|group)|(?:head|group).*kv",
+    "head_width": r"head.*(?:dim|size|width|feat)|(?:dim|size|width|feat).*head",
+    "heads": r"head",
+    "length": r"(?:ctx|context|seq|block|max|pos).*(?:len|size|pos|ctx)|maxlen",
+    "width": r"width|model|embed|hidden|channel|feat|dim",
+}
+"""Parts of a name, without underscores, and what it is likely to mean where the tables do not have it."""
+
+
+def likely_meaning_of(name: str, default: object) -> str | None:
+    """Return what an entry of a configuration is likely to stand for, by its default: a number, a rate or a switch."""
+    kinds = {"none": float, "true": bool}
+    for meaning, words in _LIKELY.items():
+        if re.search(words, plain(name)):
+            return meaning if type(default) is kinds.get(meaning, int) else None
+    return None
+
+
 def meaning_of_parameter(path: str) -> str | None:
     """Return what a parameter's path stands for: ``query``, ``fused``, ``norm`` and so on; None if it says nothing.
 

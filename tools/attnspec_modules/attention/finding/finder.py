@@ -44,6 +44,7 @@ from attnspec_modules.attention.finding.stated_masks import (
 from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.masking import fitting_mask
+from attnspec_modules.attention.names import meaning_of
 from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
@@ -314,14 +315,18 @@ class Finder:
         forward = self.reading.forward
         layer = self.runner.made(_SIZES, "float32").layer
         ways: list[Forward] = []
+        is_named = forward.cache is not None and meaning_of("forward", forward.cache) == "cache"
         if forward.cache is not None:
             begins = (None, *cache_classes(self.layer_class), DICT)
-            ways = [replace(forward, grows="given", begins=each) for each in begins]
-        elif forward.switched or forward.position is not None or any(map(is_named_cache, _names(layer))):
-            ways = [replace(forward, grows="inside")]
+            ways += [replace(forward, grows="given", begins=each) for each in begins]
+        if not is_named and (
+            forward.switched or forward.position is not None or any(map(is_named_cache, _names(layer)))
+        ):
+            ways.append(replace(forward, cache=None, grows="inside"))
         found = [(way, remembers(self.runner.with_forward(way))) for way in ways]
         for way, sees in sorted(found, key=lambda each: not each[1]):
-            if sees is not None:
+            # An argument whose name says nothing is a cache if it works as one.
+            if sees or (sees is not None and (is_named or way.cache is None)):
                 self._take(forward=way)
                 break
 

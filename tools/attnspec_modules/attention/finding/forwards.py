@@ -75,6 +75,10 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
                 fixed[each.name] = None
         elif meaning == "lengths":
             masks.append(MaskForm(each.name, "b", "lengths", "int64", needed=is_demanded))
+    if cache is None:
+        # An argument of any name may be a store that the layer fills, if it may be left out.
+        unnamed = (each.name for each in parameters if meanings.get(each.name) is None and each.default is None)
+        cache = next((name for name in unnamed if name not in tokens), None)
     found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), optional=optional)
     return found, tuple(masks)
 

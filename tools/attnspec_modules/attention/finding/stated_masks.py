@@ -38,12 +38,15 @@ _HIDES = (
     r"exclud|\bpad(?:s|ding|ded)?\b|disallow|forbid|prohibit|future|prevent|illegal"
 )
 _ATTENDS = (
-    r"attend|allow|visible|\bke(?:ep|eps|pt)\b|valid|participat|take[sn]? part|permit|\b(?:be|is|are) (?:used|seen)\b|"
+    r"attend|allow|visible|\bke(?:ep|eps|pt)\b|valid|participat|take[sn]? part|permit|"
+    r"\b(?:be|is|are) (?:used|seen|looked at|read)\b|"
     r"\breal\b|includ"
 )
 _TRUTH = re.compile(r"\b(True|False|true|false)\b")
 _NUMBER = re.compile(r"\b(True|False|true|false|[10](?:\.0)?|1s|0s|ones?|zeros?|non-?zero)\b(?!\s*[/*)\]])")
 _FALSE = re.compile(r"false|0|zero", re.IGNORECASE)
+_SHAPE = re.compile(r"[(\[]\s*[\w*]+(?:\s*[,x]\s*[\w*]+)+,?\s*[)\]]")
+"""A shape, such as ``(B, 1, Sk)``: its 1 is no value of a mask."""
 
 
 class Stated(NamedTuple):
@@ -134,6 +137,7 @@ def _pieces(source: Source) -> Iterator[str]:
 
 def _meanings_in(piece: str) -> Iterator[str]:
     """Give what a text says of 1 and 0, or True and False: ``True: may attend``, ``1 for padding``."""
+    piece = _SHAPE.sub("", piece)
     is_of_numbers = re.search(r"\binf\b|additive|\badd(?:s|ed)?\b|-1e", piece) is not None
     if is_of_numbers and not _TRUTH.search(piece):
         yield "add"
