@@ -88,6 +88,9 @@ def _doubts(runner: LayerRunner, heads: int, width: int, said_by: str) -> Iterat
             f"then, so that a query has the weights of its key{_declared(parameters)}"
         )
         unused = [name for name in unused if name != "b_query"]
+    if "w_query" not in unused:
+        # A softmax over the queries takes no notice of a bias that they share; that one is missing is seen by cases.
+        unused = [name for name in unused if name != "b_query"]
     if unused:
         names = ", ".join(f"{_own(parameters, name)} ({name})" for name in unused)
         others = "another one gives" if len(unused) == 1 else "others give"

@@ -180,7 +180,8 @@ def test_of_another_suite_nothing_but_the_report_is_shown(wrong, right, suite):
     stranger = copy.deepcopy(wrong)
     stranger["suite"]["digest"] = "0" * 64
     data = page_data([stranger], ["mine"], suite)
-    (note,) = data["notes"]
+    note, warned = data["notes"]
+    assert warned.startswith("mine: Your code warned")
     assert "mine was validated against another suite" in note
     assert any(said.startswith("Systematic errors") for said in data["implementations"][0]["closing"])
     assert {case["title"] for case in data["cases"]} == {None}
