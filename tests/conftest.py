@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,3 +78,24 @@ def warm_commands():
     commands = WarmCommands()
     yield commands
     commands.close()
+
+
+CHROMIUM = os.environ.get("ATTNSPEC_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A browser for the pages of reports and of the site: one for both, since two of them cannot run in a process."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
+    )
+    if CHROMIUM is None:
+        pytest.skip("the browser tests need a Chromium: apt-get install chromium, or name it in ATTNSPEC_CHROMIUM")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()

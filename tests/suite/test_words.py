@@ -37,7 +37,7 @@ SUCCESSORS = {
     "judgement": "judge",
 }
 ELSEWHERE = re.compile(
-    r"golden/|spec/studies/|spec/results/.+/|tests/strangers/|tests/moved\.tsv$|CHANGELOG\.md$|LICENSE$|tools/benchmarks/same_reports\.toml$"
+    r"golden/|spec/studies/|spec/results/.+/|tests/strangers/|tests/moved\.tsv$|tests/published_bugs\.json$|CHANGELOG\.md$|LICENSE$|tools/benchmarks/same_reports\.toml$"
 )
 """Released bytes, dated results, words of libraries and of strangers, history, the licence, the table of renamings."""
 FROZEN: dict[str, set[str]] = {

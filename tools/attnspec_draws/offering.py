@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from attnspec.contract import OPERATIONS
 from attnspec.contract.convention import Settles
-from attnspec.contract.declarations import CHOICES, Choices
+from attnspec.contract.declarations import CHOICES, Choices, can_be_missing
 from attnspec_draws.drawing import case_of, drawable, drawn_of
 from attnspec_draws.least_offered import least_offered
 from attnspec_draws.seed_text import Recipe
@@ -44,7 +44,8 @@ def not_offered(declaration: Declaration, conventions: Choices) -> frozenset[str
     """Return the features to leave out of draws, by a declaration and every convention's choice."""
     fixed = conventions.departing[Settles.ATTRIBUTE]
     others = [f"{name}={choice}" for name, only in fixed.items() for choice in CHOICES[name] if choice != only]
-    return frozenset((*declaration.without, *others))
+    # A convention may have choices, such as any, that no call states.
+    return frozenset((*declaration.without, *filter(can_be_missing, others)))
 
 
 def learned(operation: str, limits: Limits, offered: Callable[[Case], bool | None], seed: str) -> Limits:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,8 +12,6 @@ from attnspec_site.building import build_site
 
 OPERATIONS = ("softmax", "causal_mask", "single_head_attention", "multi_head_attention")
 DESKTOP = {"width": 1180, "height": 900}
-NAMED = os.environ.get("ATTNSPEC_CHROMIUM")
-CHROMIUM = NAMED or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Links(HTMLParser):
@@ -39,21 +35,6 @@ class Links(HTMLParser):
 def site(tmp_path_factory) -> Path:
     """The folder of a site of four operations."""
     return build_site(tmp_path_factory.mktemp("site") / "built", operations=OPERATIONS).folder
-
-
-@pytest.fixture(scope="session")
-def browser():
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
-    )
-    if CHROMIUM is None:
-        pytest.skip("the browser tests need a Chromium: apt-get install chromium, or name it in ATTNSPEC_CHROMIUM")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 import copy
 import json
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +20,6 @@ HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>\x1b[31
 SELECTED = ("causal/square*", "masking/bool*", "softcap/p*", "layout/softmax_*", "documents/004/*", "core/*")
 
 
-NAMED = os.environ.get("ATTNSPEC_CHROMIUM")
-CHROMIUM = NAMED or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DESKTOP = {"width": 1180, "height": 900}
 
 
@@ -126,21 +122,6 @@ def every_status(wrong):
     for result, status in zip(passed, STATUSES, strict=False):
         result.update(status=status, message=f"This is what {status} says. " * 80)
     return document
-
-
-@pytest.fixture(scope="session")
-def browser():
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
-    )
-    if CHROMIUM is None:
-        pytest.skip("the browser tests need a Chromium: apt-get install chromium, or name it in ATTNSPEC_CHROMIUM")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
