@@ -32,7 +32,7 @@ class PublishedBug:
 
     `seen` is what its users saw, `clause` the rule that it breaks in the words of the one who recreated it. `caught_by`
     is the case and dtype that show it best, None where no golden case does, and `said` the first sentence of a report.
-    `first_score` is what came before anyone had looked: named, caught, or missed.
+    `first_score` is what came before anyone had looked: named (put down first to a rule of `clause`), caught, missed.
     """
 
     id: str
