@@ -33,9 +33,6 @@ _ROUNDINGS_IN_HALF_PRECISION = 2
 _TOLERANCES = 16
 _TOLERANCES_IN_HALF_PRECISION = 2
 
-_RIGHT_BY_CHANCE = 4.0
-"""Distance up to which a right number of half precision says nothing against a mistake: it rounds otherwise inside."""
-
 _OF_ERROR = 2.0**-16
 """Share of a row's error that may have come otherwise, such as of a number that passed through float32 on the way."""
 
@@ -209,7 +206,6 @@ class Evidence:
         in_all = all(entry.wrong == entry.equal and not entry.broken for entry in compared.values())
         error = max(entry.error for entry in essential)
         if not self.fails:
-            in_all = in_all or (self.result.dtype in HALF_PRECISION and error <= _RIGHT_BY_CHANCE)
             return Agreement(in_all, in_all, error)
         if any(entry.fails_too for entry in essential):
             decided = bool(wrong or broken or (nan and not any(entry.one_sided for entry in essential)))
