@@ -99,3 +99,11 @@ def browser():
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def context(browser):
+    """One context for all pages: a new one for each would take most of the time."""
+    context = browser.new_context()
+    context.set_default_timeout(5000)
+    return context

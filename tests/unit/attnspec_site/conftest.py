@@ -37,13 +37,6 @@ def site(tmp_path_factory) -> Path:
     return build_site(tmp_path_factory.mktemp("site") / "built", operations=OPERATIONS).folder
 
 
-@pytest.fixture(scope="session")
-def context(browser):
-    context = browser.new_context()
-    context.set_default_timeout(5000)
-    return context
-
-
 @pytest.fixture
 def opened(context, site):
     """Open pages; at the end, none has complained, or loaded anything from outside the site."""

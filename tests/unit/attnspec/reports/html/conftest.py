@@ -143,14 +143,6 @@ def files(tmp_path_factory, wrong, right, hostile, every_status, slightly_off, a
     return {name: (folder / f"{name}.html").as_uri() for name in pages}
 
 
-@pytest.fixture(scope="session")
-def context(browser):
-    """One context for all pages: a new one for each would take most of the time."""
-    context = browser.new_context()
-    context.set_default_timeout(5000)
-    return context
-
-
 @pytest.fixture
 def opened(context, files):
     """Open pages; at the end, none has complained, sent a request, or opened a dialog."""
