@@ -40,6 +40,8 @@ from attnspec_reference.attention.served_attention import (
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
+from attnspec_reference.norms.qk_norm import NormalizedPair, qk_norm
+from attnspec_reference.norms.rms_norm import rms_norm
 from attnspec_reference.rotary.apply_rotary import apply_rotary
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
@@ -51,6 +53,7 @@ __all__ = [
     "ContextVector",
     "MergedStates",
     "MultiHeadAttention",
+    "NormalizedPair",
     "RotaryFrequencies",
     "RotaryTables",
     "ServedAttention",
@@ -67,6 +70,8 @@ __all__ = [
     "paged_attention_by_list",
     "paged_attention_by_list_heads_first",
     "paged_attention_heads_first",
+    "qk_norm",
+    "rms_norm",
     "rotary_frequencies",
     "rotary_tables",
     "scaled_dot_product_attention",
