@@ -12,7 +12,7 @@ from attnspec_reference.norms.qk_norm import NormalizedPair, qk_norm
 from attnspec_reference.norms.qk_norm import normalize as normalize_heads
 from attnspec_reference.norms.rms_norm import divide_by_root, mean_square_of, multiply, rms_norm
 from attnspec_reference.precision import Array, quietly, result_dtype, round_to, widen
-from attnspec_reference.rotary.apply_rotary import apply_rotary
+from attnspec_reference.rotary.apply_rotary import apply_rotary, pairs_of, put_back
 
 __all__ = ["CONTROLS"]
 
@@ -34,8 +34,8 @@ def by_products(x: Array) -> Array:
 def by_largest(x: Array, mean_square: Array, epsilon: float) -> Array:
     """Divide by the largest feature first, and the root with it."""
     del mean_square
-    largest = np.max(np.abs(x), axis=-1, keepdims=True)
-    largest = np.where((largest > 0) & np.isfinite(largest), largest, np.ones_like(largest))
+    largest: Array = np.max(np.abs(x), axis=-1, keepdims=True)
+    largest[(largest == 0) | ~np.isfinite(largest)] = 1
     root = np.sqrt(mean_square_of(x / largest) + np.asarray(epsilon, dtype=x.dtype) / largest / largest)
     return x / largest / root
 
@@ -91,28 +91,22 @@ def token_by_token(
     query: Array, key: Array, query_weight: Array, key_weight: Array, cos: Any = None, sin: Any = None, **words: Any
 ) -> NormalizedPair:
     """Normalize and rotate one token after the other."""
-    outputs = [np.empty_like(query), np.empty_like(key)]
     whole = qk_norm(query, key, query_weight, key_weight, cos, sin, **words)
+    outputs = NormalizedPair(np.empty_like(whole.query_output), np.empty_like(whole.key_output))
     for token in range(query.shape[2]):
-        one = [x[:, :, token : token + 1] for x in (query, key)]
-        tables = [None if table is None else table[:, token : token + 1] for table in (cos, sin)]
-        for output, part in zip(outputs, qk_norm(*one, query_weight, key_weight, *tables, **words), strict=True):
-            output[:, :, token : token + 1] = part
-    return NormalizedPair(*outputs) if query.shape[2] else whole
+        at = slice(token, token + 1)
+        tables = [None if table is None else table[:, at] for table in (cos, sin)]
+        one = qk_norm(query[:, :, at], key[:, :, at], query_weight, key_weight, tables[0], tables[1], **words)
+        outputs.query_output[:, :, at], outputs.key_output[:, :, at] = one.query_output, one.key_output
+    return outputs
 
 
 def rotated_by_complex_numbers(x: Array, cos: Array, sin: Array, pairing: str) -> Array:
     """Multiply each pair, as a complex number, by another one."""
-    order = np.arange(2 * cos.shape[-1]).reshape(2, -1).T if pairing == "half" else None
-    rotated_width = 2 * cos.shape[-1]
-    features = x[..., :rotated_width]
-    neighbours = features if order is None else features[..., order.ravel()]
-    numbers = neighbours[..., 0::2] + 1j * neighbours[..., 1::2]
-    turned = numbers * (cos + 1j * sin)[:, np.newaxis]
-    parts = np.stack([np.real(turned), np.imag(turned)], axis=-1).reshape(features.shape).astype(x.dtype)
-    if order is not None:
-        parts = parts[..., np.argsort(order.ravel())]
-    return np.concatenate([parts, x[..., rotated_width:]], axis=-1)
+    width = 2 * cos.shape[-1]
+    first, second = pairs_of(x[..., :width], pairing)
+    turned = (first + 1j * second) * (cos + 1j * sin)[:, np.newaxis]
+    return put_back(np.real(turned).astype(x.dtype), np.imag(turned).astype(x.dtype), pairing, x[..., width:])
 
 
 def by_a_row_in_fragments(x: Array) -> Array:

@@ -1,6 +1,7 @@
 """What goes wrong in QK-norm: which features, whose weights, and the order beside the rotation."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def from_the_front(order: Callable[..., tuple[Array, Array]], **arguments: Any) 
 
 def in_order(order: Callable[..., tuple[Array, Array]]) -> Computation:
     """Make a computation of both outputs from the arguments, widened and complete."""
-    return lambda **arguments: from_the_front(order, **arguments)
+    return partial(from_the_front, order)
 
 
 def rotated(x: Array, cos: Array | None, sin: Array | None, pairing: str) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,10 +32,7 @@ def tolerance(
             x, weight = (exactly(inputs[name]).value for name in ("x", "weight"))
             return Tolerance(deferred(output=_rounded(_normalized(x, weight, attributes, precision), precision)))
         return Tolerance(
-            {
-                f"{name}_output": cache(lambda name=name: _of_heads(name, inputs, attributes, precision))
-                for name in ("query", "key")
-            }
+            {f"{name}_output": partial(_of_heads, name, inputs, attributes, precision) for name in ("query", "key")}
         )
 
 
@@ -48,11 +45,11 @@ def _of_heads(name: str, inputs: Arrays, attributes: Mapping[str, Any], precisio
         batch, heads, tokens, features = x.shape
         together = np.moveaxis(x, 1, 2).reshape(batch, tokens, heads * features)
         rows = _normalized(together, weight, attributes, precision)
-        normalized = Estimate(*(_heads_apart(array, heads) for array in rows[:2]))
+        normalized = Estimate(_heads_apart(rows.value, heads), _heads_apart(rows.error, heads))
     if "cos" not in inputs:
         return _rounded(normalized, precision)
-    tables = [exactly(inputs[each]).value[:, np.newaxis] for each in ("cos", "sin")]
-    return _rotated(normalized, *tables, attributes.get("pairing", "half"), precision)
+    cos, sin = (exactly(inputs[each]).value[:, np.newaxis] for each in ("cos", "sin"))
+    return _rotated(normalized, cos, sin, attributes.get("pairing", "half"), precision)
 
 
 def _heads_apart(array: NDArray[Any], heads: int) -> NDArray[Any]:

@@ -397,7 +397,8 @@ def refused() -> tuple[AuthoredCase, ...]:
             "tables_of_three_pairs",
             "tables",
             "Three pairs are more than four features make.",
-            **{name: grid(f"norms/{name}_wide", (1, 2, 3)) / 2 for name in ("cos", "sin")},
+            cos=grid("norms/cos_wide", (1, 2, 3)) / 2,
+            sin=grid("norms/sin_wide", (1, 2, 3)) / 2,
         ),
         *(
             refusal(f"{attribute}_{name}", attribute, f"There is no {what} {word!r}.", attributes={attribute: word})
