@@ -129,8 +129,11 @@ def _attend(arrays: Mapping[str, Any], **options: Any) -> dict[str, Any]:
 
 def _gradients(arrays: Mapping[str, Any], grad_output: Any, **options: Any) -> Mapping[str, Any]:
     """Run it forwards and backwards, and return the gradients of all floats."""
-    floats = {name: arrays[name] for name in ("query", "key", "value", "bias") if name in arrays}
-    _, pull_back = jax.vjp(lambda given: _attend({**arrays, **given}, **options)["output"], floats)
+
+    def output_of(floats: Mapping[str, Any]) -> Any:
+        return _attend({**arrays, **floats}, **options)["output"]
+
+    _, pull_back = jax.vjp(output_of, {name: arrays[name] for name in _DIFFERENTIABLE if name in arrays})
     (found,) = pull_back(grad_output)
     return found
 
@@ -145,6 +148,8 @@ def _what_compiles() -> Generator[None]:
             raise Unsupported(f"jax does not compile this on a CPU: {_NOT_COMPILED}") from None
         raise
 
+
+_DIFFERENTIABLE = ("query", "key", "value", "bias")
 
 _OPTIONS = ("is_causal", "scale", "local_window_size")
 """Arguments of ``jax.nn.dot_product_attention`` that are part of a program, and no arrays that it takes."""
