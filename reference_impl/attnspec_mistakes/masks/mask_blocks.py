@@ -84,7 +84,7 @@ def by_position(**arguments: Any) -> Any:
 
 
 def ragged_left_out(table: Booleans, queries: Integers, keys: Integers, size: Size) -> Booleans:
-    """Leave out blocks that reach beyond the last key."""
+    """Leave out blocks that go beyond the last key."""
     whole = keys < len(keys) // size[1] * size[1]
     return in_attended_block(table, queries, keys, size) & whole
 

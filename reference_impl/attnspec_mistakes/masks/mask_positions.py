@@ -18,7 +18,7 @@ def transposed(mask: Booleans, _arguments: Mapping[str, Any]) -> Booleans:
 
 
 def always_causal(**arguments: Any) -> Any:
-    """Look back, whether asked or not."""
+    """Look back, whether that is set or not."""
     return right(**{**arguments, "is_causal": True})
 
 

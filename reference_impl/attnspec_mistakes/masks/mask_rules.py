@@ -120,7 +120,7 @@ def widened(names: Sequence[str]) -> Computation:
 
 
 def prefix_without_causality(**arguments: Any) -> Any:
-    """Take a prefix for a kind of causality: behind it queries look back, whether asked or not."""
+    """Take a prefix for a kind of causality: behind it queries look back, whether that is set or not."""
     return right(**({**arguments, "is_causal": True} if "prefix_lengths" in arguments else arguments))
 
 

@@ -13,7 +13,7 @@ from attnspec_reference.precision import Booleans, Integers
 
 
 def number_of_blocks(length: int, size: int) -> int:
-    """Count the blocks of a size that a length takes; the last one may reach beyond it."""
+    """Count the blocks of a size that a length takes; the last one may go beyond it."""
     return -(-length // size)
 
 
@@ -31,7 +31,7 @@ def blocks_attended(mask: Booleans, size: Sequence[int]) -> Booleans:
 
 
 def blocks_attended_whole(mask: Booleans, size: Sequence[int]) -> Booleans:
-    """Say of which blocks every pair is attended; one that reaches beyond the mask is none of them."""
+    """Say of which blocks every pair is attended; one that goes beyond the mask is none of them."""
     return np.all(in_blocks(mask, size), axis=(-2, -1))
 
 

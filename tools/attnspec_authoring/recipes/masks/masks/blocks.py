@@ -37,7 +37,7 @@ def tables() -> Iterator[AuthoredCase]:
     yield mask("blocks_tall", "blocks of three queries and one key")(
         (5, 3), rule, attended_blocks=CHECKED, attended_block_size=[3, 1]
     )
-    yield mask("blocks_ragged", "last blocks that reach beyond the end")(
+    yield mask("blocks_ragged", "last blocks that go beyond the end")(
         (3, 5), rule, attended_blocks=[[False, True, True], [True, False, True]], attended_block_size=[2, 2]
     )
     yield mask("blocks_of_one", "blocks of a single pair")(
@@ -107,10 +107,8 @@ def lists() -> Iterator[AuthoredCase]:
     yield mask("lists_causal", "causality in blocks of two")(6, both, block_size=[2, 2], **CAUSAL)
     yield mask("lists_all", "everything is attended")((4, 6), both, block_size=[2, 2])
     yield mask("lists_none", "nothing is attended")((2, 4), both, block_size=[2, 2], key_lengths=[0])
-    yield mask("lists_ragged", "last blocks that reach beyond both ends")(
-        (5, 5), both, block_size=[2, 2], report=RAGGED
-    )
-    yield mask("lists_ragged_keys", "last blocks that reach beyond the keys")(
+    yield mask("lists_ragged", "last blocks that go beyond both ends")((5, 5), both, block_size=[2, 2], report=RAGGED)
+    yield mask("lists_ragged_keys", "last blocks that go beyond the keys")(
         (4, 7), both, block_size=[2, 3], report=RAGGED
     )
     yield mask("lists_ragged_causal", "causality in blocks of three, of seven tokens")(
@@ -120,9 +118,7 @@ def lists() -> Iterator[AuthoredCase]:
         (3, 8), both, block_size=[1, 4], **FROM_THE_END
     )
     yield mask("lists_tall", "blocks of four queries and one key")((8, 3), both, block_size=[4, 1], **CAUSAL)
-    yield mask("lists_default", "blocks of 128, which reach beyond the end")(
-        (2, 3), both, block_size=[128, 128], **CAUSAL
-    )
+    yield mask("lists_default", "blocks of 128, which go beyond the end")((2, 3), both, block_size=[128, 128], **CAUSAL)
     yield mask("lists_window", "a window leaves blocks out on both sides")(10, both, block_size=[2, 2], window=[2, 1])
     yield mask("lists_sparse", "a table in other blocks than the lists")(
         (6, 6),

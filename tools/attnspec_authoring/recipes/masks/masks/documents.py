@@ -61,7 +61,7 @@ def numbered() -> Iterator[AuthoredCase]:
 def by_starts() -> Iterator[AuthoredCase]:
     """Return documents by where they begin."""
     rule, position = "starts", "starts starts_position"
-    yield mask("starts_two", "two documents in a row")(5, rule, starts=[0, 2, 5])
+    yield mask("starts_two", "two documents by their starts")(5, rule, starts=[0, 2, 5])
     yield mask("starts_causal", "three documents in a row, looking back")(
         6, f"{rule} causal", starts=[0, 1, 4, 6], report=LEAK, **CAUSAL
     )

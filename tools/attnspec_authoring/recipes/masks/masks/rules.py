@@ -137,6 +137,6 @@ def prefixes() -> Iterator[AuthoredCase]:
     yield mask("prefix_chunk", "a chunk cuts the prefix")(
         6, "prefix prefix_alone chunk", prefix_lengths=[3, 5], chunk=2, **CAUSAL
     )
-    yield mask("prefix_additive", "as numbers to add")(
+    yield mask("prefix_additive", "a prefix as numbers to add")(
         4, "prefix additive", prefix_lengths=[3], outputs=("mask", "additive"), **CAUSAL
     )

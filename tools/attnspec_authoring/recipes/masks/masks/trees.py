@@ -72,7 +72,7 @@ def cases() -> Iterator[AuthoredCase]:
     yield mask("tree_padding", "behind a past that begins with padding")(
         (3, 6), f"{past} left_padding", parents=[[-1, 0, 0]], left_padding=[2, 0], **BOTTOM_RIGHT
     )
-    yield mask("tree_additive", "as numbers to add")(
+    yield mask("tree_additive", "a draft tree as numbers to add")(
         (3, 4), "tree additive", parents=[[-1, 0, 0]], outputs=("mask", "additive"), **BOTTOM_RIGHT
     )
     yield mask("tree_causal_out_of_order", "causality excludes a parent that stands behind")(
