@@ -1,4 +1,4 @@
-"""Environments of their own: the version that was asked for, this checkout, and nothing left behind."""
+"""Environments of their own: the version that was requested, this checkout, and nothing left behind."""
 
 import subprocess
 import zipfile
