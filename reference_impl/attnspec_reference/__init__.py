@@ -40,6 +40,7 @@ from attnspec_reference.attention.served_attention import (
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
+from attnspec_reference.masks.attention_mask import AttentionMask, attention_mask
 from attnspec_reference.norms.qk_norm import NormalizedPair, qk_norm
 from attnspec_reference.norms.rms_norm import rms_norm
 from attnspec_reference.rotary.apply_rotary import apply_rotary
@@ -50,6 +51,7 @@ __all__ = [
     "IN_LAYOUT",
     "Attention",
     "AttentionGradients",
+    "AttentionMask",
     "ContextVector",
     "MergedStates",
     "MultiHeadAttention",
@@ -59,6 +61,7 @@ __all__ = [
     "ServedAttention",
     "SingleHeadAttention",
     "apply_rotary",
+    "attention_mask",
     "causal_mask",
     "combine_heads",
     "context_vector",
