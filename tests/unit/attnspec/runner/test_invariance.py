@@ -1,4 +1,4 @@
-"""Batch invariance: broken by kernels that ask the batch how to sum, kept by a loop, a failure where it is declared."""
+"""Batch invariance: broken by kernels that look at the batch for how to sum, kept by a loop, a failure where it is declared."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def test_each_part_of_each_case_has_the_numbers_of_the_whole() -> None:
         assert all(units < 1e4 for _, units, _ in parts), (case, parts)
 
 
-def test_every_operation_that_is_asked_may_declare_it() -> None:
-    asked = {case.operation for case in suite().cases.values()}
-    assert asked == {name for name, each in OPERATIONS.items() if "batch_invariance" in each.conventions}
+def test_every_operation_that_is_called_in_parts_may_declare_it() -> None:
+    called = {case.operation for case in suite().cases.values()}
+    assert called == {name for name, each in OPERATIONS.items() if "batch_invariance" in each.conventions}
 
 
 class OfSeveralAlone(Wrapped):
