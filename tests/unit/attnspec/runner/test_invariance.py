@@ -1,4 +1,4 @@
-"""Batch invariance: broken by kernels that look at the batch for how to sum, kept by a loop, a failure where it is declared."""
+"""Batch invariance: broken by kernels that sum as the batch is, kept by a loop, and a failure where it is declared."""
 
 from __future__ import annotations
 
