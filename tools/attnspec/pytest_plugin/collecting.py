@@ -203,7 +203,7 @@ class Collecting:
             from attnspec.pytest_plugin.explaining import summary_lines
 
             terminalreporter.write_sep("=", "what went wrong", bold=True, red=True)
-            for line in summary_lines(results):
+            for line in summary_lines(results, files=terminalreporter.isatty):
                 terminalreporter.write_line(line)
         for finding in self._of_arguments():
             if finding.weight != "notes":
