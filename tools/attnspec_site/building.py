@@ -19,6 +19,8 @@ from attnspec_site.content import CHECKOUT, Content, read_content
 from attnspec_site.implementation_pages import Table, implementation_entries, implementation_pages, read_table
 from attnspec_site.mistake_pages import mistake_pages
 from attnspec_site.page import Page, PageMaker
+from attnspec_site.playground_cases import playground_data
+from attnspec_site.playground_page import SCRIPT, playground_entry, playground_page, playground_script
 from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
 from attnspec_site.published_pages import published_entries, published_pages
 from attnspec_site.search_index import data_script, relations_script, search_index
@@ -65,12 +67,17 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     maker = PageMaker(links.of_id)
     written = 0
     _copy_files(folder, documents)
-    for page in _pages(content, table, maker, prose, documents):
+    playground = playground_data(content.every_case.values())
+    for page in (
+        *_pages(content, table, maker, prose, documents),
+        playground_page(maker, len(playground["cases"])),
+    ):
         _write(folder / page.address, page.html)
         written += 1
-    further = (*implementation_entries(table), *published_entries())
+    further = (*implementation_entries(table), *published_entries(), playground_entry())
     _write(folder / "assets/search-index.js", search_index(content, documents, further))
     _write(folder / "assets/relations.js", relations_script(content))
+    _write(folder / SCRIPT, playground_script(playground))
     _write_downloads(folder, content, golden or GOLDEN_FOLDER)
     return Built(folder, written, sum(_sizes(folder)))
 
@@ -137,12 +144,14 @@ def _copy_files(folder: Path, documents: Iterable[Document]) -> None:
     (folder / "assets").mkdir(exist_ok=True)
     for path in sorted(_ASSETS.iterdir()):
         shutil.copyfile(path, folder / "assets" / path.name)
-    axes = {name: facts.axes for name, facts in OPERATIONS.items()}
     drawing = "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
-    for name, before in (("site.css", _OF_REPORTS / "page.css"), ("case.js", None)):
-        own = (_ASSETS / name).read_text(encoding="utf-8")
-        shared = drawing + data_script("axes", axes) if before is None else before.read_text(encoding="utf-8")
-        _write(folder / "assets" / name, shared + own)
+    before = {
+        "site.css": (_OF_REPORTS / "page.css").read_text(encoding="utf-8"),
+        "case.js": drawing + data_script("axes", {name: facts.axes for name, facts in OPERATIONS.items()}),
+        "playground.js": drawing,
+    }
+    for name, shared in before.items():
+        _write(folder / "assets" / name, shared + (_ASSETS / name).read_text(encoding="utf-8"))
     for path in dict.fromkeys(path for document in documents for path in document.files):
         target = folder / file_address(path)
         target.parent.mkdir(parents=True, exist_ok=True)
