@@ -18,7 +18,7 @@ from attnspec_site.clause_pages import beside_clause, beside_erratum, clause_pag
 from attnspec_site.content import CHECKOUT, Content, read_content
 from attnspec_site.implementation_pages import Table, implementation_entries, implementation_pages, read_table
 from attnspec_site.mistake_pages import mistake_pages
-from attnspec_site.page import Page, PageMaker
+from attnspec_site.page import MENU, Page, PageMaker, shortened, with_code
 from attnspec_site.playground_cases import playground_data
 from attnspec_site.playground_page import SCRIPT, playground_entry, playground_page, playground_script
 from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
@@ -66,7 +66,7 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     documents = [prose.document(path) for path in documents_of_checkout()]
     maker = PageMaker(links.of_id)
     written = 0
-    _copy_files(folder, documents)
+    _copy_files(folder, content, documents)
     playground = playground_data(content.every_case.values())
     for page in (
         *_pages(content, table, maker, prose, documents),
@@ -139,19 +139,21 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _copy_files(folder: Path, documents: Iterable[Document]) -> None:
-    """Copy the styles, the scripts and what the documents draw or link to."""
+def _copy_files(folder: Path, content: Content, documents: Iterable[Document]) -> None:
+    """Copy the styles, the scripts with their data, and what the documents draw or link to."""
     (folder / "assets").mkdir(exist_ok=True)
     for path in sorted(_ASSETS.iterdir()):
         shutil.copyfile(path, folder / "assets" / path.name)
+    sentences = {clause.id: with_code(shortened(clause.text)) for clause in content.clauses.values()}
+    axes = {name: facts.axes for name, facts in OPERATIONS.items()}
     drawing = "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
-    before = {
-        "site.css": (_OF_REPORTS / "page.css").read_text(encoding="utf-8"),
-        "case.js": drawing + data_script("axes", {name: facts.axes for name, facts in OPERATIONS.items()}),
-        "playground.js": drawing,
-    }
-    for name, shared in before.items():
-        _write(folder / "assets" / name, shared + (_ASSETS / name).read_text(encoding="utf-8"))
+    for name, before in (
+        ("site.css", (_OF_REPORTS / "page.css").read_text(encoding="utf-8")),
+        ("site.js", data_script("menu", MENU)),
+        ("case.js", drawing + data_script("axes", axes) + data_script("clauses", sentences)),
+        ("playground.js", drawing),
+    ):
+        _write(folder / "assets" / name, before + (_ASSETS / name).read_text(encoding="utf-8"))
     for path in dict.fromkeys(path for document in documents for path in document.files):
         target = folder / file_address(path)
         target.parent.mkdir(parents=True, exist_ok=True)
