@@ -10,9 +10,9 @@ from pathlib import Path
 from textwrap import dedent
 
 from attnspec_site import addresses
+from attnspec_site.attention.playground_page import examples
 from attnspec_site.content import Content
 from attnspec_site.page import Page, PageMaker
-from attnspec_site.playground_page import examples
 
 MOST_CASES = 6
 """Cases that a page lists; of the others it says how many there are, and a script adds them."""

@@ -12,10 +12,10 @@ import pytest
 import attnspec
 from attnspec.cases import load_suite
 from attnspec_mistakes import CATALOGUE
-from attnspec_site.playground_cases import DTYPE, OPERATION, OUTPUT, playground_cases
-from attnspec_site.playground_page import SCRIPT, examples
+from attnspec_site.attention.playground_cases import DTYPE, OPERATION, OUTPUT, playground_cases
+from attnspec_site.attention.playground_page import SCRIPT, examples
 
-from .conftest import DESKTOP
+from ..conftest import DESKTOP
 
 PAIRS, OF_A_MISTAKE = 100, 5
 ADDRESS = "playground.html"

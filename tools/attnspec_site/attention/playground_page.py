@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attnspec.cases import Case
 from attnspec.contract import OPERATIONS
 from attnspec_mistakes import CATALOGUE
 from attnspec_site import addresses
+from attnspec_site.attention.playground_cases import OPERATION, OPTIONS, OUTPUT, playground_data
 from attnspec_site.page import Page, PageMaker
-from attnspec_site.playground_cases import OPERATION, OPTIONS, OUTPUT
 from attnspec_site.search_index import Entry, data_script
 
 SCRIPT = "assets/playground-data.js"
 
-_EXAMPLES = Path(__file__).with_name("examples")
+_HERE = Path(__file__).parent
+_EXAMPLES = _HERE / "examples"
+_SCRIPTS = ("playground_worker", "playground_grading", "playground")
+_LAST = "assets/playground.js"
 _TITLE = "Playground"
 
 
@@ -51,8 +55,23 @@ def examples() -> tuple[Example, ...]:
     )
 
 
-def playground_page(maker: PageMaker, count: int) -> Page:
-    """Return the page for so many cases; it holds the plain function for a reader without scripts."""
+class Playground(NamedTuple):
+    """The page, and the scripts that it loads, each an address and a text."""
+
+    page: Page
+    scripts: Mapping[str, str]
+
+
+def playground(cases: Iterable[Case], maker: PageMaker, drawing: str) -> Playground:
+    """Return the playground of the cases of a suite; its script draws heat maps by the code `drawing`."""
+    data = playground_data(cases)
+    scripts = {f"assets/{name}.js": (_HERE / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS}
+    scripts[_LAST] = drawing + scripts[_LAST]
+    return Playground(_page(maker, len(data["cases"])), {SCRIPT: _data_script(data), **scripts})
+
+
+def _page(maker: PageMaker, count: int) -> Page:
+    """Return the page, which holds the plain function for a reader without scripts."""
     right = [example for example in examples() if example.is_right]
     wrong = [example for example in examples() if not example.is_right]
     return maker.page(
@@ -64,11 +83,11 @@ def playground_page(maker: PageMaker, count: int) -> Page:
         right=right,
         wrong=wrong,
         count=count,
+        scripts=[SCRIPT, *(f"assets/{name}.js" for name in _SCRIPTS)],
     )
 
 
-def playground_script(cases_and_mistakes: Mapping[str, Any]) -> str:
-    """Return the data of the page as a script: what `playground_data` gives, and the examples."""
+def _data_script(cases_and_mistakes: Mapping[str, Any]) -> str:
     data = {
         **cases_and_mistakes,
         "examples": {example.id: example.source for example in examples() if example.is_right},
