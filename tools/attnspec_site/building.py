@@ -14,18 +14,16 @@ from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.contract import OPERATIONS
 from attnspec_site import addresses
 from attnspec_site.attention.playground_page import playground, playground_entry
-from attnspec_site.case_pages import case_pages, script_of
+from attnspec_site.case_pages import case_pages
 from attnspec_site.clause_pages import beside_clause, beside_erratum, clause_pages
 from attnspec_site.content import CHECKOUT, Content, read_content
+from attnspec_site.downloads import DOWNLOADS, VECTORS, write_downloads
 from attnspec_site.implementation_pages import Table, implementation_entries, implementation_pages, read_table
 from attnspec_site.mistake_pages import mistake_pages
 from attnspec_site.page import MENU, Page, PageMaker, shortened, with_code
 from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
 from attnspec_site.published_pages import published_entries, published_pages
 from attnspec_site.search_index import data_script, relations_script, search_index
-
-DOWNLOADS = "downloads"
-"""The folder of what is not read but used: a JSON file and a script for each case."""
 
 _MARKER = "assets/site.css"
 """A file by which a folder is known for a site that may be written over."""
@@ -75,7 +73,7 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     _write(folder / "assets/relations.js", relations_script(content))
     for address, text in played.scripts.items():
         _write(folder / address, text)
-    _write_downloads(folder, content, golden or GOLDEN_FOLDER)
+    write_downloads(folder, content, golden or GOLDEN_FOLDER)
     return Built(folder, written, sum(_sizes(folder)))
 
 
@@ -96,7 +94,9 @@ def _pages(
         "implementations": len(table.newest),
     }
     facts = {name: OPERATIONS[name] for name in content.operations}
-    yield maker.page("index.html", "index.html", "Attention, specified", counts=counts, operations=facts)
+    yield maker.page(
+        "index.html", "index.html", "Attention, specified", counts=counts, operations=facts, vectors=VECTORS
+    )
     yield maker.page("search.html", addresses.SEARCH, "Search")
 
 
@@ -158,14 +158,6 @@ def _copy_files(folder: Path, content: Content, documents: Iterable[Document]) -
 def _drawing() -> str:
     """Return the code that draws heat maps, which the pages of reports have, too."""
     return "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
-
-
-def _write_downloads(folder: Path, content: Content, golden: Path) -> None:
-    for case in content.cases.values():
-        target = folder / DOWNLOADS / f"{case.id}.json"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(golden / f"{case.id}.json", target)
-        target.with_suffix(".py").write_text(script_of(case), encoding="utf-8")
 
 
 def _sizes(folder: Path) -> Iterator[int]:
