@@ -3,7 +3,7 @@
 /* The playground: a function that was pasted or picked runs in a worker, and the page grades what comes back. */
 
 /** How long a case may take: each is a hundred numbers. */
-const PATIENCE = 3000;
+const TIMEOUT = 3000;
 
 const { cases, mistakes, examples, patches, optionNames, axes } = window.playground;
 const editor = document.getElementById("source");
@@ -46,8 +46,8 @@ function answersOf(source, name) {
       clearTimeout(waiting);
       waiting = setTimeout(() => {
         const where = answers.length ? `in ${cases[answers.length].id}` : "in its first case";
-        end(`It gave no answer within ${PATIENCE / 1000} seconds ${where}. Does a loop never end?`);
-      }, PATIENCE);
+        end(`It gave no answer within ${TIMEOUT / 1000} seconds ${where}. Does a loop never end?`);
+      }, TIMEOUT);
     };
     worker.onmessage = ({ data }) => {
       wait();
@@ -101,7 +101,7 @@ function shownProblem(problem) {
     if (mistake.convention) shown.append(make("p", {}, "Good libraries differ in this: the convention ", linkTo(`conventions.html#${mistake.convention}`, mistake.convention), "."));
     if (problem.alike.length) {
       const others = problem.alike.slice(0, 3).map((id) => mistakes[id].sentence);
-      shown.append(make("p", { class: "small" }, `These cases do not tell it from: ${others.join(" Or: ")}`));
+      shown.append(make("p", { class: "small" }, `These cases do not distinguish it from: ${others.join(" Or: ")}`));
     }
   }
   const times = Number.isFinite(ratio) && ratio > 1 ? ` (the error is ${inDigits(ratio, 3)} times that)` : "";

@@ -31,7 +31,7 @@ ALWAYS_SHOWN = "core"
 """The profile whose cases are all taken, as far as the page can show them."""
 
 ENOUGH = 4
-"""Cases that notice each mistake, where there are as many: one case alone does not tell mistakes apart."""
+"""Cases that notice each mistake, where there are as many: one case alone does not distinguish mistakes."""
 
 LARGEST_CASE = 160
 """Numbers in the inputs of a case: the smallest half of them, among which every mistake of the page shows."""
@@ -75,7 +75,7 @@ class Fingerprint(NamedTuple):
 
 
 def playground_data(cases: Iterable[Case]) -> dict[str, Any]:
-    """Return the data of the page, ready for JSON: cases, and the mistakes that they tell apart."""
+    """Return the data of the page, ready for JSON: cases, and the mistakes that they distinguish."""
     shown = [shown_case(case) for case in playground_cases(cases)]
     mistakes = _mistakes()
     prints = [_fingerprints(each, mistakes) for each in shown]
@@ -96,7 +96,7 @@ def playground_data(cases: Iterable[Case]) -> dict[str, Any]:
 
 
 def playground_cases(cases: Iterable[Case]) -> list[Case]:
-    """Return the cases of the page, the simplest first: the core, and as many more as tell all mistakes."""
+    """Return the cases of the page, the simplest first: the core, and as many more as distinguish all mistakes."""
     fitting = {case.id: case for case in cases if _fits(case)}
     noticed = noticed_cases(OPERATION, DTYPE)
     noticing = {mistake.id: noticed.get(mistake.id, frozenset()) & fitting.keys() for mistake in _mistakes()}

@@ -113,7 +113,7 @@ function serveCalls(find, lines, options) {
       const whole = await callWhole(attention, tensors, given);
       if (!whole.shape || whole.shape.length === shape.length) return false;
     } catch {
-      // Told by what comes of one head.
+      // One head decides.
     }
     try {
       return (await callByHead(attention, tensors, given, shape)).data.every(Number.isFinite);
@@ -123,8 +123,8 @@ function serveCalls(find, lines, options) {
   }
 
   function lineOf(error) {
-    const places = [...String(error?.stack).matchAll(/blob:[^\s()]*:(\d+):\d+/g)].map(([, line]) => Number(line));
-    return places.find((line) => line <= lines) ?? null;
+    const found = [...String(error?.stack).matchAll(/blob:[^\s()]*:(\d+):\d+/g)].map(([, line]) => Number(line));
+    return found.find((line) => line <= lines) ?? null;
   }
 
   async function answer(attention, { inputs, options: stated, shape }) {

@@ -77,7 +77,7 @@ def test_a_mistake_is_named_by_the_first_sentence(played):
     for example in wrong:
         count, sentence = problems(played(example=example))[0]
         assert sentence.removeprefix("Most likely: ") == MISTAKES[example].sentence
-        assert count >= 2, "one case alone tells mistakes badly apart"
+        assert count >= 2, "one case alone hardly distinguishes mistakes"
 
 
 def test_a_function_in_javascript_fails_the_cases_that_the_mistake_fails(played):
