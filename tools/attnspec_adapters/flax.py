@@ -11,6 +11,7 @@ Operation                       Mapped to
 `single_head_attention`         ``flax.nnx.MultiHeadAttention`` with one head; without `w_output`, its
                                 output projection is the identity
 `multi_head_attention`          ``flax.nnx.MultiHeadAttention``, which returns its weights
+`rms_norm`                      ``flax.nnx.RMSNorm``, which takes the weight as it is
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -95,6 +96,17 @@ def multi_head_attention(given: SimpleNamespace) -> tuple[NDArray[Any], NDArray[
     return _run_layer(given, tokens, given.num_heads, mask, is_causal=given.is_causal)
 
 
+def rms_norm(x: NDArray[Any], weight: NDArray[Any], epsilon: float) -> NDArray[Any]:
+    """Run ``flax.nnx.RMSNorm`` along the last axis."""
+    return _run(_rms_norm, x, weight, epsilon=epsilon)
+
+
+def _rms_norm(x: Any, weight: Any, *, epsilon: float) -> Any:
+    layer = nnx.RMSNorm(x.shape[-1], epsilon=epsilon, param_dtype=weight.dtype, rngs=nnx.Rngs(0))
+    layer.scale[...] = weight
+    return layer(x)
+
+
 def _run_layer(
     given: SimpleNamespace,
     tokens: tuple[NDArray[Any], ...],
@@ -154,12 +166,13 @@ def _with_weights(attend: Callable[[Any], Any], module: Any) -> tuple[Any, Any]:
 def _run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     let_go_of_programs()
     with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]), programs_on_disk():
-        return jax.tree.map(np.asarray, _compiled(function)(*arguments, **options))
+        static = tuple(name for name in ("epsilon", "is_causal", "num_heads") if name in options)
+        return jax.tree.map(np.asarray, _compiled(function, static)(*arguments, **options))
 
 
 @cache
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return jax.jit(function, static_argnames=("is_causal", "num_heads"))
+def _compiled(function: Callable[..., Any], static: tuple[str, ...]) -> Callable[..., Any]:
+    return jax.jit(function, static_argnames=static)
 
 
 adapter = composed(
@@ -168,6 +181,7 @@ adapter = composed(
     plain_attention(_attend, grouped_heads=True),
     single_head_attention,
     multi_head_attention,
+    rms_norm,
     dtypes=FLOAT_DTYPES,
     conventions={
         "input_checks": "lenient",

@@ -4,6 +4,7 @@
 Operation                       Mapped to
 =============================== =====================================================================
 `softmax`                       ``keras.ops.softmax``
+`rms_norm`                      ``keras.ops.rms_normalization``
 `scaled_dot_product_attention`  ``keras.ops.dot_product_attention``, its arguments transposed to
                                 (B, S, H, E) and its result back; all that one mask can say is folded
                                 into one
@@ -23,6 +24,7 @@ Operation                       Cannot be expressed
 `single_head_attention`         a `scale` other than 1/sqrt(E)
 `multi_head_attention`          a `scale` other than 1/sqrt(E); a mask of numbers, which it reads as
                                 truth values
+`rms_norm`                      `weight_offset`
 `glorot_normal`                 ``keras.initializers.GlorotNormal`` cuts the distribution off
 others                          Keras has no operator for them
 =============================== =====================================================================
@@ -67,6 +69,13 @@ def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
     """Run ``keras.ops.softmax`` along `axis`, or over the whole array where `axis` is None."""
     with torch.inference_mode():
         return tensors.to_array(keras.ops.softmax(tensors.to_tensor(x), axis=axis))
+
+
+def rms_norm(x: NDArray[Any], weight: NDArray[Any], epsilon: float) -> NDArray[Any]:
+    """Run ``keras.ops.rms_normalization`` along the last axis."""
+    with torch.inference_mode():
+        scale = tensors.to_tensor(weight)
+        return tensors.to_array(keras.ops.rms_normalization(tensors.to_tensor(x), scale, axis=-1, epsilon=epsilon))
 
 
 def _attend(
@@ -150,6 +159,7 @@ adapter = composed(
     plain_attention(_attend, grouped_heads=True),
     single_head_attention,
     multi_head_attention,
+    rms_norm,
     dtypes=FLOAT_DTYPES,
     # It computes float64 in float32, and says so by the dtype that it returns.
     differing={"scaled_dot_product_attention": ("float32", "float16", "bfloat16")},
@@ -157,6 +167,7 @@ adapter = composed(
         "input_checks": "lenient",
         "masked_nonfinite": "propagates",
         "softmax.fully_masked_row": "nan",
+        "rms_norm.accumulation": "float32",
         "scaled_dot_product_attention.half_precision_grade": "fused",
         "scaled_dot_product_attention.fully_masked_row": "uniform",
         "scaled_dot_product_attention.fully_masked_row@float_mask": "zero",

@@ -12,6 +12,7 @@ Operation                       Mapped to
 `weights`
 `apply_rotary`                  ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
                                 entry instead of positions
+`rms_norm`                      ``RMSNormalization``, opset 23, which takes the weight as it is
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -25,8 +26,9 @@ Operation                       Cannot be expressed
 others                          ONNX has no operator for them
 =============================== =====================================================================
 
-Every tensor is stored in the dtype of the inputs, so that half precision is graded unfused. The conventions were found
-by running ONNX 1.23, and the tests run it again.
+Every tensor is stored in the dtype of the inputs, so that half precision is graded unfused. ``RMSNormalization``
+squares and sums in it as well, whatever its ``stash_type`` says, and fails four cases of `rms_norm` by that. The
+conventions were found by running ONNX 1.23, and the tests run it again.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed
-from attnspec_adapters.onnx_models import attention_by, rotary_by, softmax_by
+from attnspec_adapters.onnx_models import attention_by, norm_by, rotary_by, softmax_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +67,7 @@ adapter = composed(
     softmax_by(_run_model),
     attention_by(_run_model, ("weights", "logits", "scores")),
     rotary_by(_run_model),
+    norm_by(_run_model),
     dtypes=FLOAT_DTYPES,
     conventions={
         "input_checks": "lenient",

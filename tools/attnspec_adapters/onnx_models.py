@@ -1,4 +1,4 @@
-"""ONNX models of ``Attention``, ``Softmax`` and ``RotaryEmbedding``, as the adapters `onnx` and `onnxruntime` run them.
+"""ONNX models of ``Attention``, ``Softmax``, ``RotaryEmbedding`` and ``RMSNormalization``, as two adapters run them.
 
 Each model of ``Attention`` has the oldest version of it that has what the case needs: 23; 24 where lengths are given;
 25 where there is a window. Shapes are left open, so that one model serves every case with the same arguments.
@@ -100,9 +100,8 @@ def attention_by(run: Run, steps: Sequence[str]) -> Callable[..., dict[str, NDAr
 
 def functions_by(run: Run) -> Mapping[str, Callable[..., Any]]:
     """Return the operations that ONNX has an operator for, by name; of the steps of attention, the weights."""
-    return {
-        function.__name__: function for function in (softmax_by(run), attention_by(run, ("weights",)), rotary_by(run))
-    }
+    functions = (softmax_by(run), attention_by(run, ("weights",)), rotary_by(run), norm_by(run))
+    return {function.__name__: function for function in functions}
 
 
 def _check_placement(inputs: Mapping[str, NDArray[Any]], causal_alignment: str) -> None:
@@ -185,6 +184,22 @@ def _serialized_rotation(dtype: str, *, interleaved: bool, rotated_width: int) -
     attributes = {"interleaved": int(interleaved), "rotary_embedding_dim": rotated_width}
     node = onnx().helper.make_node("RotaryEmbedding", list(inputs), ["output"], **attributes)
     return _model_of(node, dict.fromkeys(inputs, dtype), {"output": dtype}, 23)
+
+
+def norm_by(run: Run) -> Callable[..., NDArray[Any]]:
+    """Make `rms_norm` of what runs a model: ``RMSNormalization``, opset 23, along the last axis."""
+
+    def rms_norm(x: NDArray[Any], weight: NDArray[Any], epsilon: float) -> NDArray[Any]:
+        model = _serialized_norm(x.dtype.name, _as_float32("epsilon", epsilon))
+        return run(model, {"x": x, "weight": weight})[0]
+
+    return rms_norm
+
+
+@cache
+def _serialized_norm(dtype: str, epsilon: float) -> bytes:
+    node = onnx().helper.make_node("RMSNormalization", ["x", "weight"], ["output"], axis=-1, epsilon=epsilon)
+    return _model_of(node, {"x": dtype, "weight": dtype}, {"output": dtype}, 23)
 
 
 def _model_of(node: Any, inputs: Mapping[str, str], outputs: Mapping[str, str], opset: int) -> bytes:

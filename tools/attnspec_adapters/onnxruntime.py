@@ -10,6 +10,7 @@ Operation                       Mapped to
 ... `scores`, `weights`         ``qk_matmul_output`` in the modes 0 and 3, a run each
 `apply_rotary`                  ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
                                 entry instead of positions
+`rms_norm`                      ``RMSNormalization``, opset 23, which takes the weight as it is
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -39,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed, taking
-from attnspec_adapters.onnx_models import rotary_by, run_attention, softmax_by
+from attnspec_adapters.onnx_models import norm_by, rotary_by, run_attention, softmax_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,8 +91,11 @@ adapter = composed(
     softmax_by(_run_model),
     scaled_dot_product_attention,
     rotary_by(_run_model),
+    norm_by(_run_model),
     dtypes=("float32", "float16"),
     conventions={
+        # It takes a weight of one element for all features.
+        "rms_norm.input_checks": "lenient",
         "softmax.fully_masked_row": "nan",
         "scaled_dot_product_attention.masked_nonfinite": "propagates",
         "scaled_dot_product_attention.no_keys": "refuse",

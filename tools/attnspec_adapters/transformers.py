@@ -63,6 +63,7 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
+from attnspec_adapters import transformers_norms as norms
 from attnspec_adapters import transformers_rotary as rotary
 from attnspec_adapters.composing import composed, taking
 
@@ -208,12 +209,15 @@ adapter = composed(
     rotary.rotary_frequencies,
     rotary.rotary_tables,
     rotary.apply_rotary,
+    norms.rms_norm,
+    norms.qk_norm,
     dtypes=FLOAT_DTYPES,
     conventions={
         "scaled_dot_product_attention.half_precision_grade": "fused",
         "scaled_dot_product_attention.input_checks": "lenient",
         "scaled_dot_product_attention.masked_nonfinite": "propagates",
         **rotary.CONVENTIONS,
+        **norms.CONVENTIONS,
     },
 )
 

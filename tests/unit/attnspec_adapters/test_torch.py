@@ -229,6 +229,7 @@ def test_it_is_an_adapter():
         "single_head_attention",
         "multi_head_attention",
         "glorot_normal",
+        "rms_norm",
     }
 
 

@@ -15,6 +15,7 @@ What its users call, its kernels one by one, FlexAttention, and its module witho
 `multi_head_attention`          ``torch.nn.MultiheadAttention`` with weights for each head; it takes
                                 one mask, in which True means "ignore" and is_causal is spelled out
 `glorot_normal`                 ``torch.nn.init.xavier_normal_``
+`rms_norm`                      ``torch.nn.functional.rms_norm``, which takes the weight as it is
 =============================== =====================================================================
 
 =============================== =====================================================================

@@ -111,6 +111,7 @@ class Torch(TorchKernel):
         **CONVENTIONS,
         "softmax.fully_masked_row": "nan",
         "multi_head_attention.fully_masked_row": "nan",
+        "rms_norm.input_checks": "strict",
     }
 
     def softmax(self, x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
@@ -120,6 +121,12 @@ class Torch(TorchKernel):
             if axis is None:
                 return to_array(torch.softmax(tensor.flatten(), dim=0).reshape(tensor.shape))
             return to_array(torch.softmax(tensor, dim=axis))
+
+    def rms_norm(self, x: NDArray[Any], weight: NDArray[Any], epsilon: float) -> NDArray[Any]:
+        """Run ``torch.nn.functional.rms_norm`` along the last axis."""
+        with torch.inference_mode():
+            tensors = to_tensor(x, self._device), to_tensor(weight, self._device)
+            return to_array(torch.nn.functional.rms_norm(tensors[0], x.shape[-1:], tensors[1], epsilon))
 
     @taking("w_output scale")
     def single_head_attention(self, given: SimpleNamespace) -> tuple[NDArray[Any], NDArray[Any]]:
