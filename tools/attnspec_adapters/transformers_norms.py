@@ -69,9 +69,12 @@ def qk_norm(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
         else:
             output = _normalized(given.normalized_over, x, weight, given)
         outputs[f"{name}_output"] = tensors.to_array(output)
-    if given.cos is None and given.sin is None:
+    cos, sin = given.cos, given.sin
+    if cos is None and sin is None:
         return outputs
-    return {name: apply_rotary(output, given.cos, given.sin, pairing=given.pairing) for name, output in outputs.items()}
+    if cos is None or sin is None:
+        raise ValueError("one table is given without the other")
+    return {name: apply_rotary(output, cos, sin, pairing=given.pairing) for name, output in outputs.items()}
 
 
 def _normalized(together: str, x: Any, weight: Any, given: SimpleNamespace) -> Any:

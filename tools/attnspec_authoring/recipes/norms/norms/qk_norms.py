@@ -63,7 +63,6 @@ def qk_norm(
     times: float = 1.0,
     given: dict[str, NDArray[np.float64]] | None = None,
     dtypes: tuple[str, ...] = EVERY_DTYPE,
-    exact: bool = True,
     report: str | None = None,
     **more: Any,
 ) -> AuthoredCase:
@@ -95,7 +94,7 @@ def qk_norm(
         operation="qk_norm",
         clauses=tuple(f"qk_norm.{clause}" for clause in dict.fromkeys((*also, *clauses, "shape"))),
         source=MADE if report is None else reported(report),
-        inputs={key: require_exact(array, dtypes * exact, named=case_id) for key, array in inputs.items()},
+        inputs={key: require_exact(array, dtypes, named=case_id) for key, array in inputs.items()},
         attributes={"epsilon": epsilon, **{key: value for key, value in stated.items() if value is not None}},
         outputs=("query_output", "key_output"),
         dtypes=dtypes,
@@ -270,7 +269,7 @@ def numbers() -> tuple[AuthoredCase, ...]:
             extents=(1, 1, 4),
             given=digits,
             **TURNED,
-            exact=False,
+            dtypes=("float64",),
         ),
     )
 
