@@ -46,7 +46,8 @@ Operation                        Cannot be expressed
 others                           Transformers has no operator for them
 ================================ ====================================================================
 
-Both have the rotary positions of ``attnspec_adapters.transformers_rotary`` but for the eager one. The kernels are
+Both have the rotary positions of ``attnspec_adapters.transformers_rotary`` and the masks of
+``attnspec_adapters.transformers_masks`` but for the eager one. The kernels are
 PyTorch's: see the adapter `torch`. The conventions were found by running Transformers 5.23 with PyTorch 2.13 on a CPU,
 and the tests run it again.
 """
@@ -66,6 +67,7 @@ from attnspec.tensors.libraries import import_library
 from attnspec_adapters import transformers_norms as norms
 from attnspec_adapters import transformers_rotary as rotary
 from attnspec_adapters.composing import composed, taking
+from attnspec_adapters.transformers_masks import attention_mask
 
 MaskFunction = Callable[[Any, Any, Any, Any], Any]
 
@@ -211,8 +213,10 @@ adapter = composed(
     rotary.apply_rotary,
     norms.rms_norm,
     norms.qk_norm,
+    attention_mask,
     dtypes=FLOAT_DTYPES,
     conventions={
+        "attention_mask.input_checks": "lenient",
         "scaled_dot_product_attention.half_precision_grade": "fused",
         "scaled_dot_product_attention.input_checks": "lenient",
         "scaled_dot_product_attention.masked_nonfinite": "propagates",
