@@ -48,6 +48,7 @@ from attnspec_reference.attention.served_attention import (
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
+from attnspec_reference.masks.attention_mask import AttentionMask, attention_mask
 from attnspec_reference.rotary.apply_rotary import apply_rotary
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
@@ -57,6 +58,7 @@ __all__ = [
     "AbsorbedLatentAttention",
     "Attention",
     "AttentionGradients",
+    "AttentionMask",
     "ContextVector",
     "LatentAttention",
     "MergedStates",
@@ -67,6 +69,7 @@ __all__ = [
     "SingleHeadAttention",
     "absorbed_latent_attention",
     "apply_rotary",
+    "attention_mask",
     "causal_mask",
     "combine_heads",
     "context_vector",

@@ -387,7 +387,7 @@ def test_equal_shapes_with_unequal_values_for_every_operation_and_feature() -> N
     }
     assert {profile for _, profile in repeated} >= attention_profiles
     operations = {operation for operation, _ in repeated}
-    without_input = {name for name, operation in OPERATIONS.items() if not operation.inputs}
+    without_input = {name for name, operation in OPERATIONS.items() if not operation.takes}
     assert operations == set(OPERATIONS) - without_input
 
 

@@ -28,6 +28,16 @@ if TYPE_CHECKING:
     from attnspec.families.record import Marks
 
 _HERE = "attnspec.families.attention"
+_OF_QUERIES = (
+    *("scaled_dot_product_attention", "scaled_dot_product_attention_backward"),
+    *("single_head_attention", "multi_head_attention", "context_vector"),
+)
+_UNSTATED = {
+    **{operation: {"scale": "query.shape[-1] ** -0.5"} for operation in _OF_QUERIES},
+    "latent_attention": {"scale": "(query_content.shape[-1] + query_rotary.shape[-1]) ** -0.5"},
+}
+"""Operation to its scale where a case states none."""
+
 _SCALES = ("query_scale", "key_scale", "value_scale")
 
 
@@ -45,13 +55,6 @@ def _has_equal_scores(case: Case) -> bool:
     names = () if case.generated else ("query", "query_content", "query_latent", "query_rotary")
     queries = [case.inputs[name] for name in names if name in case.inputs]
     return bool(queries) and not any(map(np.any, queries))
-
-
-def _unstated(operation: str) -> Mapping[str, str]:
-    """Return the scale of a call that states none."""
-    if operation != "latent_attention":
-        return {"scale": "query.shape[-1] ** -0.5"}
-    return {"scale": "(query_content.shape[-1] + query_rotary.shape[-1]) ** -0.5"}
 
 
 def _unstated_scale(case: Case, _: str) -> float | None:
@@ -119,7 +122,7 @@ FAMILY = Family(
     usual_names=_usual_names,
     kernel_parameters=_kernel_parameters,
     directions=directions,
-    unstated=_unstated,
+    unstated=_UNSTATED,
     unstated_value=_unstated_scale,
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),

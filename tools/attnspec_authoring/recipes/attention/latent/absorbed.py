@@ -42,7 +42,6 @@ def cases() -> Iterator[AuthoredCase]:
     yield absorbed("absorbed_one_head", "one head, one query for each of three entries")(
         Latents(batch=3, heads=1, queries=1, keys=4)
     )
-    yield absorbed("absorbed_rotary_as_wide", "rotated parts as wide as latents")(Latents(latent=2, rotary=2))
     yield absorbed("absorbed_rotary_wider", "rotated parts of five features beside latents of two")(
         Latents(batch=1, latent=2, rotary=5), outputs="scores"
     )

@@ -93,7 +93,7 @@ def latents(
     """Make a case of latent attention, or `of` its absorbed form.
 
     Clauses come first, without the short name; `outputs` are stored beside the result; what is `replaced` goes before
-    what is drawn. Absorbed, the scale is 0.5 where none is stated.
+    what is drawn. Absorbed, the scale is 0.625 where none is stated.
     """
     case_id, sizes = f"latent/{name}", sizes or Latents()
     inputs: dict[str, Any] = {**sizes.drawn(case_id, of), **(replaced or {})}
@@ -103,7 +103,7 @@ def latents(
         if lengths is not None:
             inputs[argument] = np.array(lengths, dtype=np.int64)
     if of == ABSORBED:
-        attributes = {"scale": 0.5, **attributes}
+        attributes = {"scale": 0.625, **attributes}
     stored = (RESULTS[of], *outputs.split())
     found = _features(of, inputs, attributes, stored) if rejects is None else _Found((), ())
     return AuthoredCase(

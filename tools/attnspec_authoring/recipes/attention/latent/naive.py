@@ -86,7 +86,7 @@ def scale_cases() -> Iterator[AuthoredCase]:
         Latents(batch=1, queries=1, latent=5, content=12, rotary=4, value=2), outputs="scores"
     )
     yield latents("naive_magnitude", "a magnitude of 1.25")(ONE_ENTRY, magnitude=1.25, outputs="scores logsumexp")
-    yield latents("naive_magnitude_below_one", "a magnitude of a half")(SQUARE, magnitude=0.5, outputs="weights")
+    yield latents("naive_magnitude_below_one", "a magnitude of a half")(SQUARE, magnitude=0.5)
     yield latents("naive_magnitude_causal", "a magnitude of 1.5 beside causality")(
         Latents(batch=1, queries=3, keys=3), magnitude=1.5, **TOP_CAUSAL
     )

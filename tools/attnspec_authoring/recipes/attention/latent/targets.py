@@ -33,7 +33,7 @@ latent/paged_latent_ends: paged_rotary_elsewhere paged_whole_last_page paged_ful
     paged_table_of_first_entry paged_list_of_first_length paged_in_order_of_pool
 latent/paged_latent_causal_decode: paged_aligned_at_longest
 latent/paged_latent_wide: paged_as_one_piece paged_slots_shifted
-latent/absorbed_plain: logsumexp_of_another_scale rotary_dropped rotary_query_of_first_head values_with_rotary values_from_the_end
+latent/absorbed_plain: rotary_dropped rotary_query_of_first_head values_with_rotary values_from_the_end
     tokens_of_first_entry softmax_over_queries weights_transposed logsumexp_without_maximum
     computed_in_single_precision rotary_of_next_token rotary_before_latents
 latent/absorbed_scale: scale_ignored scale_missing scaled_twice rotary_not_scaled
@@ -42,7 +42,7 @@ latent/absorbed_causal: causal_ignored
 latent/absorbed_causal_bottom: bottom_right_as_top_left causal_over_rows_of_heads
 latent/absorbed_key_lengths: key_lengths_ignored key_lengths_of_first_entry
 latent/absorbed_fully_masked: fully_masked_takes_first
-latent/absorbed_large_scores: exponentials_overflow
+latent/absorbed_large_scores: logsumexp_of_another_scale exponentials_overflow
 latent/absorbed_nan_excluded: excluded_nan_leaks
 latent/absorbed_nan_attended: nan_as_zero
 latent/absorbed_readonly: query_scaled_in_place
