@@ -28,7 +28,7 @@ _RESULTS = {"latent_attention": ("output", "w_value"), "absorbed_latent_attentio
 """Operation to its result, and to the input that is as wide."""
 
 _AS_ATTENTION = {"latent": "key", "key_rotary": "value", "past_latent": "past_key", "past_key_rotary": "past_value"}
-"""Tokens without heads to the argument of attention whose place they take."""
+"""Tokens without heads to the argument of attention that they stand for."""
 
 _AS_THEY_ARE = ("mask", "key_lengths", "query_lengths")
 _POOLS = {"key_pool": "latent_pool", "value_pool": "key_rotary_pool"}

@@ -1,4 +1,4 @@
-"""Elements of the outputs of attention that some queries reach: open ones, and those that conventions decide."""
+"""Elements of the outputs of attention that come from some queries: open ones, and those that conventions decide."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def cases() -> Iterator[AuthoredCase]:
 def mask_cases() -> Iterator[AuthoredCase]:
     """Exclude tokens by masks, causality and lengths."""
     yield absorbed("absorbed_mask_boolean", "a Boolean mask for each head of each entry")(
-        mask=booleans(2, 2, 2, 3), outputs="weights logits"
+        mask=booleans(2, 2, 2, 3), outputs="weights"
     )
     yield absorbed("absorbed_mask_of_heads", "a float mask for each head")(Latents(batch=1), mask=floats(2, 2, 3))
     yield absorbed("absorbed_causal", "causal, as many queries as tokens")(
@@ -84,7 +84,7 @@ def mask_cases() -> Iterator[AuthoredCase]:
         Latents(queries=3, keys=4), key_lengths=[4, 2], query_lengths=[3, 1], **BOTTOM_CAUSAL
     )
     yield absorbed("absorbed_key_lengths", "one token in one entry, three in the other")(
-        key_lengths=[1, 3], outputs="weights logsumexp"
+        key_lengths=[1, 3], outputs="logsumexp"
     )
     yield absorbed("absorbed_fully_masked", "a query that may attend to no token")(
         mask=np.array([[False, False, False], [True, False, True]]), outputs="weights logsumexp"

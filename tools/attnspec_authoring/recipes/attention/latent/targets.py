@@ -53,6 +53,7 @@ latent/rejects_absorbed_rotated_tokens: tokens_cut
 latent/paged_absorbed_ends: paged_rotary_elsewhere paged_whole_last_page paged_full_page_one_short
     paged_table_of_first_entry paged_list_of_first_length
 latent/paged_absorbed_causal_decode: paged_aligned_at_longest
-latent/paged_absorbed_ends_of_12: paged_as_one_piece paged_in_order_of_pool paged_slots_shifted
+latent/paged_absorbed_ends_of_12: paged_as_one_piece paged_slots_shifted
+latent/paged_absorbed_empty: paged_in_order_of_pool
 """
 """A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""
