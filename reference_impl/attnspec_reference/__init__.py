@@ -49,6 +49,8 @@ from attnspec_reference.attention.single_head_attention import SingleHeadAttenti
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
 from attnspec_reference.masks.attention_mask import AttentionMask, attention_mask
+from attnspec_reference.norms.qk_norm import NormalizedPair, qk_norm
+from attnspec_reference.norms.rms_norm import rms_norm
 from attnspec_reference.rotary.apply_rotary import apply_rotary
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
@@ -63,6 +65,7 @@ __all__ = [
     "LatentAttention",
     "MergedStates",
     "MultiHeadAttention",
+    "NormalizedPair",
     "RotaryFrequencies",
     "RotaryTables",
     "ServedAttention",
@@ -86,6 +89,8 @@ __all__ = [
     "paged_attention_heads_first",
     "paged_latent_attention",
     "paged_latent_attention_by_list",
+    "qk_norm",
+    "rms_norm",
     "rotary_frequencies",
     "rotary_tables",
     "scaled_dot_product_attention",

@@ -13,6 +13,7 @@ from attnspec.base.errors import UsageError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.contract import OPERATIONS
 from attnspec_site import addresses
+from attnspec_site.attention.playground_page import playground, playground_entry
 from attnspec_site.case_pages import case_pages
 from attnspec_site.clause_pages import beside_clause, beside_erratum, clause_pages
 from attnspec_site.content import CHECKOUT, Content, read_content
@@ -63,12 +64,15 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     maker = PageMaker(links.of_id)
     written = 0
     _copy_files(folder, content, documents)
-    for page in _pages(content, table, maker, prose, documents):
+    played = playground(content.every_case.values(), maker, _drawing())
+    for page in (*_pages(content, table, maker, prose, documents), played.page):
         _write(folder / page.address, page.html)
         written += 1
-    further = (*implementation_entries(table), *published_entries())
+    further = (*implementation_entries(table), *published_entries(), playground_entry())
     _write(folder / "assets/search-index.js", search_index(content, documents, further))
     _write(folder / "assets/relations.js", relations_script(content))
+    for address, text in played.scripts.items():
+        _write(folder / address, text)
     write_downloads(folder, content, golden or GOLDEN_FOLDER)
     return Built(folder, written, sum(_sizes(folder)))
 
@@ -139,17 +143,21 @@ def _copy_files(folder: Path, content: Content, documents: Iterable[Document]) -
         shutil.copyfile(path, folder / "assets" / path.name)
     sentences = {clause.id: with_code(shortened(clause.text)) for clause in content.clauses.values()}
     axes = {name: facts.axes for name, facts in OPERATIONS.items()}
-    drawing = "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
     for name, before in (
         ("site.css", (_OF_REPORTS / "page.css").read_text(encoding="utf-8")),
         ("site.js", data_script("menu", MENU)),
-        ("case.js", drawing + data_script("axes", axes) + data_script("clauses", sentences)),
+        ("case.js", _drawing() + data_script("axes", axes) + data_script("clauses", sentences)),
     ):
         _write(folder / "assets" / name, before + (_ASSETS / name).read_text(encoding="utf-8"))
     for path in dict.fromkeys(path for document in documents for path in document.files):
         target = folder / file_address(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(CHECKOUT / path, target)
+
+
+def _drawing() -> str:
+    """Return the code that draws heat maps, which the pages of reports have, too."""
+    return "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
 
 
 def _sizes(folder: Path) -> Iterator[int]:

@@ -23,6 +23,7 @@ MENU = {
     "Mistakes": addresses.MISTAKES,
     "Implementations": addresses.IMPLEMENTATIONS,
     "Published bugs": addresses.PUBLISHED,
+    "Playground": addresses.PLAYGROUND,
     "Errata": addresses.ERRATA,
     "Guides": "spec/guides/index.html",
 }

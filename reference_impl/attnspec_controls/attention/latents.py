@@ -9,6 +9,7 @@ import numpy as np
 
 from attnspec_controls.attention import attention_softmax
 from attnspec_controls.control import Control
+from attnspec_mistakes.attention.latents.latent_patches import allowing
 from attnspec_mistakes.patches import in_working_precision, patch
 from attnspec_reference.attention.absorbed_latent_attention import AbsorbedLatentAttention, absorbed_latent_attention
 from attnspec_reference.attention.attention_inputs import check_lengths, check_mask
@@ -90,11 +91,8 @@ def absorbing(store: Callable[[Array, Any], Array]) -> Callable[..., LatentAtten
             # A past is one with the keys here: top left of the new tokens, or the bottom right as before.
             queries, keys = content.shape[2], present[0].shape[1]
             offset = past if causal_alignment == "top_left" else keys - queries
-            allowed = np.arange(keys) <= np.arange(queries)[:, np.newaxis] + offset
-            mask = others.pop("mask", None)
-            if mask is not None:
-                allowed = allowed & mask if np.asarray(mask).dtype == np.bool_ else np.where(allowed, mask, -np.inf)
-            others, is_causal = {**others, "mask": allowed}, False
+            allowed = np.less_equal(np.arange(int(keys)), np.arange(int(queries))[:, np.newaxis] + offset)
+            others, is_causal = {**others, "mask": allowing(others.get("mask"), allowed)}, False
         width = content.shape[-1] + rotary.shape[-1]
         attention = absorbed_latent_attention(
             store(content @ w_key.swapaxes(-1, -2), dtype),
@@ -132,11 +130,14 @@ def stored(array: Array, dtype: Any) -> Array:
 def from_stored_keys(**arguments: Any) -> LatentAttention:
     """Store keys and values of heads between the steps."""
     dtype = result_dtype(arguments["query_content"])
-    return patch(
-        latent_attention,
-        make_keys=lambda tokens, w_key: stored(make_keys(tokens, w_key), dtype),
-        make_values=lambda tokens, w_value: stored(make_values(tokens, w_value), dtype),
-    )(**arguments)
+
+    def keys(tokens: Array, w_key: Array) -> Array:
+        return stored(make_keys(tokens, w_key), dtype)
+
+    def values(tokens: Array, w_value: Array) -> Array:
+        return stored(make_values(tokens, w_value), dtype)
+
+    return patch(latent_attention, make_keys=keys, make_values=values)(**arguments)
 
 
 def one_by_one(tokens: Array, matrices: Array) -> Array:

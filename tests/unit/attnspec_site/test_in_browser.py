@@ -22,6 +22,7 @@ PAGES = (
     "implementations/index.html",
     "implementations/torch/2.13.0.html",
     "implementations/defects.html",
+    "playground.html",
 )
 
 

@@ -11,7 +11,8 @@ class Settles(Enum):
     RESULTS: expected values, by the family. REFUSALS: inputs that must be refused. INNER_PRECISION: the dtype in which
     float64 is computed; the choices but the first are dtypes. ROUNDINGS: half precision rounds between phases, or, if
     not normative, at the end alone. ATTRIBUTE: values of the attribute of its name that are offered; with one value
-    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call.
+    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call. BATCHES: of
+    what the bits of a result are independent; each choice declares what the one before does, and more.
     """
 
     RESULTS = auto()
@@ -20,6 +21,7 @@ class Settles(Enum):
     ROUNDINGS = auto()
     ATTRIBUTE = auto()
     LIFETIME = auto()
+    BATCHES = auto()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from attnspec_mistakes.attention.latents.latent_patches import (
+    allowing,
     attending,
     first_where_empty,
     nothing_subtracted,
@@ -27,13 +28,14 @@ from attnspec_reference.attention.absorbed_latent_attention import (
     join_rotated_tokens,
 )
 from attnspec_reference.attention.latent_attention import join_rotated_queries
-from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, Integers
 
 
 def scaled_by_width(**arguments: Any) -> AbsorbedLatentAttention:
     """Take the scale from the widths of latents and rotated keys."""
     width = np.shape(arguments["query_latent"])[-1] + np.shape(arguments["query_rotary"])[-1]
-    return absorbed_latent_attention(**{**arguments, "scale": 1.0 / math.sqrt(width)})
+    arguments["scale"] = 1.0 / math.sqrt(width)
+    return absorbed_latent_attention(**arguments)
 
 
 def scaled_twice(**arguments: Any) -> AbsorbedLatentAttention:
@@ -95,12 +97,11 @@ def causal_over_rows(**arguments: Any) -> AbsorbedLatentAttention:
     batch, heads, queries, _ = np.shape(arguments["query_latent"])
     keys = np.shape(arguments["latent"])[1]
     bottom = arguments.get("causal_alignment") == "bottom_right"
-    row = np.arange(queries) * heads + np.arange(heads)[:, np.newaxis] + (keys - queries * heads if bottom else 0)
-    allowed = np.broadcast_to(np.arange(keys) <= row[..., np.newaxis], (batch, heads, queries, keys))
-    mask = arguments.pop("mask", None)
-    if mask is not None:
-        allowed = allowed & mask if np.asarray(mask).dtype == np.bool_ else np.where(allowed, mask, -np.inf)
-    return absorbed_latent_attention(**{**arguments, "mask": allowed, "is_causal": False})
+    of_queries: Integers = np.arange(int(queries), dtype=np.int64) * int(heads)
+    row = of_queries + np.arange(int(heads))[:, np.newaxis] + (keys - queries * heads if bottom else 0)
+    allowed = np.broadcast_to(np.less_equal(np.arange(int(keys)), row[..., np.newaxis]), (batch, heads, queries, keys))
+    arguments |= {"mask": allowing(arguments.get("mask"), allowed), "is_causal": False}
+    return absorbed_latent_attention(**arguments)
 
 
 def with_maximum_rescaled(right: AbsorbedLatentAttention, given: Mapping[str, Any]) -> Array:

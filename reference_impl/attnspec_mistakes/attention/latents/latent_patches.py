@@ -9,7 +9,7 @@ import numpy as np
 
 from attnspec_mistakes.patches import patch
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
-from attnspec_reference.precision import Array
+from attnspec_reference.precision import Array, Booleans
 
 TOKEN_AXES = 3
 """Batch, tokens and features: latents have no axis of heads."""
@@ -23,6 +23,14 @@ def attending(function: Callable[..., Any], **replaced: object) -> Callable[...,
 def of_first_entry(tokens: Any) -> Array:
     """Take the tokens of the first batch entry for all."""
     return np.broadcast_to(np.asarray(tokens)[:1], np.shape(tokens))
+
+
+def allowing(mask: Any, allowed: Booleans) -> Array:
+    """Let a mask exclude what is not allowed, too; None excludes nothing."""
+    if mask is None:
+        return allowed
+    given = np.asarray(mask)
+    return np.asarray(allowed & given if given.dtype == np.bool_ else np.where(allowed, given, -np.inf))
 
 
 def over_queries(exponentials: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.attention.latents.latent_patches import of_first_entry
+from attnspec_mistakes.attention.latents.latent_patches import allowing, of_first_entry
 from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import Computation, altered, patch
 from attnspec_reference.attention.absorbed_latent_attention import absorbed_latent_attention
@@ -124,10 +124,8 @@ def positions_of_all(of: str) -> Mapping[str, Computation]:
             if not is_causal:
                 return inner(mask=mask, **given)
             offset = longest - queries if causal_alignment == "bottom_right" else 0
-            allowed = np.arange(keys) <= np.arange(queries)[:, np.newaxis] + offset
-            if mask is not None:
-                allowed = allowed & mask if np.asarray(mask).dtype == np.bool_ else np.where(allowed, mask, -np.inf)
-            return inner(mask=allowed, **given)
+            allowed = np.less_equal(np.arange(int(keys)), np.arange(int(queries))[:, np.newaxis] + offset)
+            return inner(mask=allowing(mask, allowed), **given)
 
         return attend_to_latent_pages(placed, pages, key_lengths, **others)
 

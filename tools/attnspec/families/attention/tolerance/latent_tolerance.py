@@ -272,7 +272,7 @@ def _spread(marks: Marks, widths: Mapping[str, int]) -> Marks:
     """Return marks with those of the output of attention at each of the means, all features alike."""
     found = {name: elements for name, elements in marks.items() if name != "output"}
     if "output" in marks:
-        rows = marks["output"].any(axis=-1)[..., np.newaxis]
+        rows = np.any(marks["output"], axis=-1, keepdims=True)
         found |= {name: np.broadcast_to(rows, (*rows.shape[:-1], width)) for name, width in widths.items()}
     return found
 
@@ -285,9 +285,10 @@ def _by_head(x: Estimate, weights: NDArray[Any], precision: Precision) -> Estima
         for head, weight in enumerate(weights)
     ]
     width = weights.shape[-1]
-    kinds = None
+    kinds: NDArray[np.int64] | None = None
     if any(product.kinds is not None for product in products):
-        kinds = np.stack([np.arange(width) if each.kinds is None else each.kinds for each in products])
+        apart = np.arange(int(width), dtype=np.int64)
+        kinds = np.stack([apart if each.kinds is None else each.kinds for each in products])
     value = np.stack([product.value for product in products], axis=1)
     return Estimate(value, np.stack([product.error for product in products], axis=-3), kinds=kinds)
 
@@ -298,7 +299,7 @@ def _joined(content: Estimate, rotary: NDArray[Any]) -> Estimate:
     none = np.zeros((*content.error.shape[:-1], rotary.shape[-1]))
     kinds = content.kinds
     if kinds is not None:
-        own = content.value.shape[-1] + np.arange(rotary.shape[-1])
+        own: NDArray[np.int64] = np.arange(int(rotary.shape[-1]), dtype=np.int64) + content.value.shape[-1]
         kinds = np.concatenate([kinds, np.broadcast_to(own, (len(kinds), own.size))], axis=-1)
     return Estimate(
         np.concatenate([content.value, exact], axis=-1),
