@@ -82,12 +82,12 @@ def test_queries_and_keys_lie_within_and_runs_that_are_stacked_are_the_same(over
     if pairs:
         inputs |= {"cos": draw(2, 5, pairs, seed=4), "sin": draw(2, 5, pairs, seed=5)}
     attributes = {"epsilon": 0.125, "normalized_over": over}
-    held = {name: array.astype(DTYPES[dtype]) for name, array in inputs.items()}
-    bound = bound_of("qk_norm", held, attributes, dtype, fused=True)
-    for name, given in qk_norm(**held, **attributes)._asdict().items():
+    rounded = {name: array.astype(DTYPES[dtype]) for name, array in inputs.items()}
+    bound = bound_of("qk_norm", rounded, attributes, dtype, fused=True)
+    for name, given in qk_norm(**rounded, **attributes)._asdict().items():
         assert (np.abs(given.astype(np.float64) - bound.of(name).value) <= bound.error(name)).all()
     precisions = [precision_of(dtype, fused=True), precision_of("float16")]
-    together = FAMILY.tolerance("qk_norm", wide(held), attributes, stacked(precisions), {})
+    together = FAMILY.tolerance("qk_norm", wide(rounded), attributes, stacked(precisions), {})
     for name in ("query_output", "key_output"):
         np.testing.assert_allclose(together.error(name, 0), bound.error(name), rtol=1e-12)
         assert (together.error(name, 1) > 0).all()
