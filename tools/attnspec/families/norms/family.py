@@ -11,6 +11,8 @@ from attnspec.families.norms.tolerances import tolerance
 from attnspec.families.record import Family
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from attnspec.cases import Case
 
 _WIDE = 64
@@ -55,4 +57,18 @@ def _features_of_qk_norm(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
-FAMILY = Family("norms", tolerance=tolerance, features=features, formula=formula)
+_USUAL_NAMES: Mapping[str, Sequence[str]] = {
+    "x": ["hidden_states", "input", "inputs", "hidden"],
+    "weight": ["scale", "gamma", "g", "w", "gain"],
+    "query": ["q", "queries", "query_states", "xq"],
+    "key": ["k", "keys", "key_states", "xk"],
+    "query_weight": ["q_weight", "q_norm_weight", "q_scale", "q_gamma", "wq", "q_norm"],
+    "key_weight": ["k_weight", "k_norm_weight", "k_scale", "k_gamma", "wk", "k_norm"],
+    "cos": ["cosine", "cosines", "cos_cache"],
+    "sin": ["sine", "sines", "sin_cache"],
+    "epsilon": ["eps", "variance_epsilon", "rms_norm_eps", "norm_eps"],
+    "query_output": ["q_out", "q_normed", "q"],
+    "key_output": ["k_out", "k_normed", "k"],
+}
+
+FAMILY = Family("norms", tolerance=tolerance, features=features, formula=formula, usual_names=lambda: _USUAL_NAMES)
