@@ -40,12 +40,18 @@ from attnspec_reference.attention.served_attention import (
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
+from attnspec_reference.caches.append_cache import AppendedCache, append_cache
+from attnspec_reference.caches.scatter_cache import ScatteredCache, scatter_cache
+from attnspec_reference.caches.write_paged_cache import write_paged_cache
+from attnspec_reference.caches.write_slots import WrittenPools, write_slots
+from attnspec_reference.caches.write_window import WrittenWindow, write_window
 from attnspec_reference.rotary.apply_rotary import apply_rotary
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
 
 __all__ = [
     "IN_LAYOUT",
+    "AppendedCache",
     "Attention",
     "AttentionGradients",
     "ContextVector",
@@ -53,8 +59,12 @@ __all__ = [
     "MultiHeadAttention",
     "RotaryFrequencies",
     "RotaryTables",
+    "ScatteredCache",
     "ServedAttention",
     "SingleHeadAttention",
+    "WrittenPools",
+    "WrittenWindow",
+    "append_cache",
     "apply_rotary",
     "causal_mask",
     "combine_heads",
@@ -71,9 +81,13 @@ __all__ = [
     "rotary_tables",
     "scaled_dot_product_attention",
     "scaled_dot_product_attention_backward",
+    "scatter_cache",
     "single_head_attention",
     "softmax",
     "split_heads",
+    "write_paged_cache",
+    "write_slots",
+    "write_window",
 ]
 
 IN_LAYOUT = {

@@ -11,7 +11,8 @@ class Settles(Enum):
     RESULTS: expected values, by the family. REFUSALS: inputs that must be refused. INNER_PRECISION: the dtype in which
     float64 is computed; the choices but the first are dtypes. ROUNDINGS: half precision rounds between phases, or, if
     not normative, at the end alone. ATTRIBUTE: values of the attribute of its name that are offered; with one value
-    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call.
+    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call. IN_PLACE: whether
+    inputs that it names may be written, if not normative.
     """
 
     RESULTS = auto()
@@ -20,6 +21,7 @@ class Settles(Enum):
     ROUNDINGS = auto()
     ATTRIBUTE = auto()
     LIFETIME = auto()
+    IN_PLACE = auto()
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Convention:
 
     `comes_as` maps a choice to the form of the results that it leaves open, or asks for: ``raised`` (an error),
     ``answered`` (none), ``nan``, ``nan_or_infinity`` or ``finite`` numbers, or ``anything``. Of another choice, numbers
-    alone decide.
+    alone decide. `changes` are the inputs that a call may write, under a choice that is not normative.
     """
 
     name: str
@@ -44,3 +46,4 @@ class Convention:
     is_about_nan: bool = False
     stated_where_it_matters: bool = False
     comes_as: Mapping[str, str] = field(default_factory=dict[str, str])
+    changes: tuple[str, ...] = ()
