@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 LIBRARIES := flax keras mlx openvino paddle tinygrad
 
 .DEFAULT_GOAL := help
-.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation strangers implementations libraries walk bench clean
+.PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation strangers implementations libraries walk released release dry-run bench clean
 
 help:
 	@echo "make validate         validate the reference against every golden case"
@@ -21,6 +21,9 @@ help:
 	@echo "make strangers        try every implementation of the blind batches; twenty minutes"
 	@echo "make walk             run every command of README.md as a newcomer does (installs torch)"
 	@echo "make implementations  validate the third-party implementations (installs torch and others)"
+	@echo "make released         turn what is unreleased into a release: changelog, promises of cases"
+	@echo "make release          write the files of a release into dist: wheel, source, vectors, site, checksums"
+	@echo "make dry-run          the same twice, from two clean clones, and compare the bytes"
 	@echo "make bench            measure time and memory, as ratios"
 	@echo "make libraries        the same for those that live alone, each in an environment of its own; takes long"
 
@@ -85,6 +88,20 @@ library-%:
 # As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.
 walk:
 	$(PYTHON) tests/use/walk/walk.py
+
+# Version, changelog and the promises of all cases: what is committed as a release.
+released: $(VENV)/.installed-regenerate,site,test
+	$(BIN)/attnspec release --changelog CHANGELOG.md --final
+
+# The files that are published, of a release that is committed.
+release: $(VENV)/.installed-regenerate,site,test
+	rm -rf dist
+	$(BIN)/python -m attnspec_authoring.release_files dist $(if $(TAG),--tag $(TAG))
+
+# The same twice, from two clean clones, and whether their bytes are the same; released or not.
+dry-run: $(VENV)/.installed-regenerate,site,test
+	rm -rf build/dry-run
+	$(BIN)/python -m attnspec_authoring.release_files build/dry-run --dry-run
 
 # Time and memory, as ratios measured in one run; on a quiet machine.
 bench: $(VENV)/.installed-regenerate

@@ -69,7 +69,7 @@ def evaluate_operation(
 
 def _canonical(name: str, array: NDArray[Any], elements: Elements) -> NDArray[Any]:
     # Adding +0 turns -0 into +0 and leaves every other number, so that a zero has one form only.
-    return array if array.dtype == np.bool_ else only(name, array + 0.0, elements)
+    return array if array.dtype.kind in "bi" else only(name, array + 0.0, elements)
 
 
 def _readable(array: NDArray[Any], operation: str) -> NDArray[Any]:

@@ -45,6 +45,9 @@ from attnspec_reference.caches.scatter_cache import ScatteredCache, scatter_cach
 from attnspec_reference.caches.write_paged_cache import write_paged_cache
 from attnspec_reference.caches.write_slots import WrittenPools, write_slots
 from attnspec_reference.caches.write_window import WrittenWindow, write_window
+from attnspec_reference.masks.attention_mask import AttentionMask, attention_mask
+from attnspec_reference.norms.qk_norm import NormalizedPair, qk_norm
+from attnspec_reference.norms.rms_norm import rms_norm
 from attnspec_reference.rotary.apply_rotary import apply_rotary
 from attnspec_reference.rotary.rotary_frequencies import RotaryFrequencies, rotary_frequencies
 from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
@@ -54,9 +57,11 @@ __all__ = [
     "AppendedCache",
     "Attention",
     "AttentionGradients",
+    "AttentionMask",
     "ContextVector",
     "MergedStates",
     "MultiHeadAttention",
+    "NormalizedPair",
     "RotaryFrequencies",
     "RotaryTables",
     "ScatteredCache",
@@ -66,6 +71,7 @@ __all__ = [
     "WrittenWindow",
     "append_cache",
     "apply_rotary",
+    "attention_mask",
     "causal_mask",
     "combine_heads",
     "context_vector",
@@ -77,6 +83,8 @@ __all__ = [
     "paged_attention_by_list",
     "paged_attention_by_list_heads_first",
     "paged_attention_heads_first",
+    "qk_norm",
+    "rms_norm",
     "rotary_frequencies",
     "rotary_tables",
     "scaled_dot_product_attention",

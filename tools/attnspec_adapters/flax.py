@@ -40,7 +40,9 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.folding import plain_attention
+from attnspec.tensors.jax_programs import programs_on_disk
 from attnspec.tensors.libraries import import_library
+from attnspec.tensors.of_jax import let_go_of_programs
 from attnspec_adapters.attention import biases_of, matrices_of, refuse_scale
 from attnspec_adapters.composing import composed, taking
 
@@ -150,7 +152,8 @@ def _with_weights(attend: Callable[[Any], Any], module: Any) -> tuple[Any, Any]:
 
 
 def _run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
+    let_go_of_programs()
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]), programs_on_disk():
         return jax.tree.map(np.asarray, _compiled(function)(*arguments, **options))
 
 

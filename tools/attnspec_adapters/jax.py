@@ -33,8 +33,9 @@ A float mask goes by two arguments because JAX has two answers for a row in whic
 all values where ``mask`` did it, and NaN where ``bias`` did.
 
 JAX does not compute all of float64 in float64 here: its attention takes the softmax in float32 whatever comes in, so
-that this adapter declares `accumulation`. 64-bit numbers are enabled for the calls alone. The conventions were found by
-running JAX 0.10 on a CPU, and the tests run it again.
+that this adapter declares `accumulation`. 64-bit numbers are enabled for the calls alone. A call is one program, which
+is kept in the user's cache, for compiling takes nine tenths of a run. The conventions were found by running JAX 0.10 on
+a CPU, and the tests run it again.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -47,8 +48,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
+from attnspec.tensors.jax_programs import programs_on_disk
 from attnspec.tensors.libraries import import_library
-from attnspec.tensors.of_jax import gradients, let_go_of_programs
+from attnspec.tensors.of_jax import let_go_of_programs
 from attnspec_adapters.composing import composed, taking
 
 __all__ = ["adapter"]
@@ -58,7 +60,7 @@ jax = import_library("jax", adapter="jax")
 
 def softmax(x: NDArray[Any], axis: int | None = -1) -> NDArray[Any]:
     """Run ``jax.nn.softmax`` along `axis`, or over the whole array where `axis` is None."""
-    with jax.enable_x64(True), _on_a_cpu():
+    with _on_a_cpu():
         return np.asarray(_compiled(jax.nn.softmax, ("axis",))(x, axis=axis))
 
 
@@ -70,8 +72,9 @@ def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[An
     """
     arrays, options = _as_jax_takes_them(given)
     let_go_of_programs()
-    with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
-        return {name: np.asarray(array) for name, array in _attend(arrays, **options).items()}
+    with _on_a_cpu(), _what_compiles():
+        outputs = _compiled(_attend, _OPTIONS)(arrays, **options)
+        return {name: np.asarray(array) for name, array in outputs.items()}
 
 
 # Of the forward pass it takes `output` and `logsumexp`, and jax.vjp keeps its own.
@@ -79,14 +82,9 @@ def scaled_dot_product_attention(given: SimpleNamespace) -> dict[str, NDArray[An
 def scaled_dot_product_attention_backward(given: SimpleNamespace) -> dict[str, NDArray[Any]]:
     """Run it forwards, and return what ``jax.vjp`` gives for `grad_output`; raises as forwards."""
     arrays, options = _as_jax_takes_them(given)
-    floats = ("query", "key", "value", "bias")
     let_go_of_programs()
-    with jax.enable_x64(True), _on_a_cpu(), _what_compiles():
-        found = gradients(
-            lambda differentiated: _attend({**arrays, **differentiated}, **options),
-            {name: jax.numpy.asarray(arrays[name]) for name in floats if name in arrays},
-            {"output": jax.numpy.asarray(given.grad_output)},
-        )
+    with _on_a_cpu(), _what_compiles():
+        found = _compiled(_gradients, _OPTIONS)(arrays, given.grad_output, **options)
         return {"grad_mask" if name == "bias" else f"grad_{name}": np.asarray(array) for name, array in found.items()}
 
 
@@ -119,17 +117,25 @@ def _as_jax_takes_them(given: SimpleNamespace) -> tuple[dict[str, NDArray[Any]],
 
 def _attend(arrays: Mapping[str, Any], **options: Any) -> dict[str, Any]:
     """Run ``jax.nn.dot_product_attention`` on (B, H, S, E)."""
-    attend = _compiled(
-        jax.nn.dot_product_attention, ("is_causal", "scale", "local_window_size", "implementation", "return_residual")
-    )
     others = {name: array for name, array in arrays.items() if name not in ("query", "key", "value")}
-    output, logsumexp = attend(
+    output, logsumexp = jax.nn.dot_product_attention(
         *(arrays[name].swapaxes(-3, -2) for name in ("query", "key", "value")),
         return_residual=True,
         **others,
         **options,
     )
     return {"output": output.swapaxes(-3, -2), "logsumexp": logsumexp.swapaxes(-2, -1)}
+
+
+def _gradients(arrays: Mapping[str, Any], grad_output: Any, **options: Any) -> Mapping[str, Any]:
+    """Run it forwards and backwards, and return the gradients of all floats."""
+
+    def output_of(floats: Mapping[str, Any]) -> Any:
+        return _attend({**arrays, **floats}, **options)["output"]
+
+    _, pull_back = jax.vjp(output_of, {name: arrays[name] for name in _DIFFERENTIABLE if name in arrays})
+    (found,) = pull_back(grad_output)
+    return found
 
 
 @contextmanager
@@ -143,6 +149,11 @@ def _what_compiles() -> Generator[None]:
         raise
 
 
+_DIFFERENTIABLE = ("query", "key", "value", "bias")
+
+_OPTIONS = ("is_causal", "scale", "local_window_size")
+"""Arguments of ``jax.nn.dot_product_attention`` that are part of a program, and no arrays that it takes."""
+
 _NOT_COMPILED = "Algorithm not supported by the ElementalIrEmitter"
 """Message of the compiler about a product of two single numbers, for which it has no code that accumulates wider."""
 
@@ -152,9 +163,11 @@ def _compiled(function: Callable[..., Any], static: tuple[str, ...]) -> Callable
     return jax.jit(function, static_argnames=static)
 
 
-def _on_a_cpu() -> Any:
+@contextmanager
+def _on_a_cpu() -> Generator[None]:
     # On other devices float32 products are rounded more by default, which is not what is declared here.
-    return jax.default_device(jax.devices("cpu")[0])
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]), programs_on_disk():
+        yield
 
 
 adapter = composed(

@@ -100,21 +100,38 @@ def fixtures_section(changes: Changes) -> str:
     return "\n".join([*lines, ""])
 
 
-def write_section(changelog: Path, section: str) -> None:
-    """Replace the section under "Unreleased"; `UsageError` where the file is unusable or lacks such a heading."""
+def write_section(changelog: Path, section: str, *, version: str | None = None) -> None:
+    """Replace the section under "Unreleased", and release what stands there as a version, where one is given.
+
+    Raises
+    ------
+    UsageError
+        The file is unusable, lacks such a heading, or has a section of the version already.
+    """
     try:
         text = changelog.read_text(encoding="utf-8")
         unreleased = _UNRELEASED.search(text)
         if unreleased is None:
             raise UsageError(f"{changelog} has no heading '## Unreleased' under which fixtures could be listed.")
+        if version is not None and section_of(text, version) is not None:
+            raise UsageError(f"{changelog} has a section of {version} already: raise `__version__` of attnspec.base.")
         present = _SECTION.search(unreleased[0])
         start, end = present.span() if present else (len(unreleased[0]), len(unreleased[0]))
         before = text[: unreleased.start() + start].rstrip("\n")
         after = text[unreleased.start() + end :].lstrip("\n")
         parts = (before, section.rstrip("\n"), after) if after else (before, section)
-        replace_file(changelog, "\n\n".join(parts))
+        text = "\n\n".join(parts)
+        if version is not None:
+            text = text.replace("## Unreleased\n", f"## Unreleased\n\n## {version}\n", 1)
+        replace_file(changelog, text)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{changelog} could not be brought up to date: {error}") from None
+
+
+def section_of(changelog: str, heading: str) -> str | None:
+    """Return what a changelog says below the heading of a version; None where it has no such heading."""
+    found = re.search(rf"^## {re.escape(heading)}\n((?:(?!## ).*\n?)*)", changelog, re.MULTILINE)
+    return None if found is None else found[1].strip() + "\n"
 
 
 def _cases(count: int) -> str:

@@ -11,7 +11,7 @@ from attnspec_site.content import Content
 SEARCH, CASES, MISTAKES, CLAUSES = "search.html", "cases/index.html", "mistakes/index.html", "clauses/index.html"
 ERRATA, CONVENTIONS, SPECIFICATION = "spec/errata.html", "conventions.html", "spec/index.html"
 IMPLEMENTATIONS, DEFECTS = "implementations/index.html", "implementations/defects.html"
-PUBLISHED = "published.html"
+PUBLISHED, PLAYGROUND = "published.html", "playground.html"
 
 
 def of_case(case: str) -> str:

@@ -13,18 +13,17 @@ from attnspec.base.errors import UsageError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.contract import OPERATIONS
 from attnspec_site import addresses
-from attnspec_site.case_pages import case_pages, script_of
+from attnspec_site.attention.playground_page import playground, playground_entry
+from attnspec_site.case_pages import case_pages
 from attnspec_site.clause_pages import beside_clause, beside_erratum, clause_pages
 from attnspec_site.content import CHECKOUT, Content, read_content
+from attnspec_site.downloads import DOWNLOADS, VECTORS, write_downloads
 from attnspec_site.implementation_pages import Table, implementation_entries, implementation_pages, read_table
 from attnspec_site.mistake_pages import mistake_pages
-from attnspec_site.page import Page, PageMaker
+from attnspec_site.page import MENU, Page, PageMaker, shortened, with_code
 from attnspec_site.prose import Document, Prose, documents_of_checkout, file_address
 from attnspec_site.published_pages import published_entries, published_pages
 from attnspec_site.search_index import data_script, relations_script, search_index
-
-DOWNLOADS = "downloads"
-"""The folder of what is not read but used: a JSON file and a script for each case."""
 
 _MARKER = "assets/site.css"
 """A file by which a folder is known for a site that may be written over."""
@@ -64,14 +63,17 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     documents = [prose.document(path) for path in documents_of_checkout()]
     maker = PageMaker(links.of_id)
     written = 0
-    _copy_files(folder, documents)
-    for page in _pages(content, table, maker, prose, documents):
+    _copy_files(folder, content, documents)
+    played = playground(content.every_case.values(), maker, _drawing())
+    for page in (*_pages(content, table, maker, prose, documents), played.page):
         _write(folder / page.address, page.html)
         written += 1
-    further = (*implementation_entries(table), *published_entries())
+    further = (*implementation_entries(table), *published_entries(), playground_entry())
     _write(folder / "assets/search-index.js", search_index(content, documents, further))
     _write(folder / "assets/relations.js", relations_script(content))
-    _write_downloads(folder, content, golden or GOLDEN_FOLDER)
+    for address, text in played.scripts.items():
+        _write(folder / address, text)
+    write_downloads(folder, content, golden or GOLDEN_FOLDER)
     return Built(folder, written, sum(_sizes(folder)))
 
 
@@ -92,7 +94,9 @@ def _pages(
         "implementations": len(table.newest),
     }
     facts = {name: OPERATIONS[name] for name in content.operations}
-    yield maker.page("index.html", "index.html", "Attention, specified", counts=counts, operations=facts)
+    yield maker.page(
+        "index.html", "index.html", "Attention, specified", counts=counts, operations=facts, vectors=VECTORS
+    )
     yield maker.page("search.html", addresses.SEARCH, "Search")
 
 
@@ -132,29 +136,28 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _copy_files(folder: Path, documents: Iterable[Document]) -> None:
-    """Copy the styles, the scripts and what the documents draw or link to."""
+def _copy_files(folder: Path, content: Content, documents: Iterable[Document]) -> None:
+    """Copy the styles, the scripts with their data, and what the documents draw or link to."""
     (folder / "assets").mkdir(exist_ok=True)
     for path in sorted(_ASSETS.iterdir()):
         shutil.copyfile(path, folder / "assets" / path.name)
+    sentences = {clause.id: with_code(shortened(clause.text)) for clause in content.clauses.values()}
     axes = {name: facts.axes for name, facts in OPERATIONS.items()}
-    drawing = "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
-    for name, before in (("site.css", _OF_REPORTS / "page.css"), ("case.js", None)):
-        own = (_ASSETS / name).read_text(encoding="utf-8")
-        shared = drawing + data_script("axes", axes) if before is None else before.read_text(encoding="utf-8")
-        _write(folder / "assets" / name, shared + own)
+    for name, before in (
+        ("site.css", (_OF_REPORTS / "page.css").read_text(encoding="utf-8")),
+        ("site.js", data_script("menu", MENU)),
+        ("case.js", _drawing() + data_script("axes", axes) + data_script("clauses", sentences)),
+    ):
+        _write(folder / "assets" / name, before + (_ASSETS / name).read_text(encoding="utf-8"))
     for path in dict.fromkeys(path for document in documents for path in document.files):
         target = folder / file_address(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(CHECKOUT / path, target)
 
 
-def _write_downloads(folder: Path, content: Content, golden: Path) -> None:
-    for case in content.cases.values():
-        target = folder / DOWNLOADS / f"{case.id}.json"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(golden / f"{case.id}.json", target)
-        target.with_suffix(".py").write_text(script_of(case), encoding="utf-8")
+def _drawing() -> str:
+    """Return the code that draws heat maps, which the pages of reports have, too."""
+    return "".join((_OF_REPORTS / name).read_text(encoding="utf-8") for name in _HEAT_MAPS)
 
 
 def _sizes(folder: Path) -> Iterator[int]:

@@ -38,7 +38,7 @@ _SHOWN_GRADE = "float32"
 """The grade whose tolerance is shown element by element, where a case has it; of all others the largest is."""
 
 _MOST_CLAUSES = 5
-"""Clauses that a page quotes; it names the others."""
+"""Clauses whose sentences a script adds; the others are named."""
 
 
 def case_pages(content: Content, table: Table, maker: PageMaker) -> Iterator[Page]:
@@ -110,7 +110,7 @@ def _case_page(case: Case, content: Content, table: Table, maker: PageMaker) -> 
         operation=OPERATIONS[case.operation],
         inputs=[Markup(table) for table in _inputs(case)],
         outputs=list(_outputs(case)),
-        clauses=[content.clauses[clause] for clause in clauses[:_MOST_CLAUSES]],
+        clauses=clauses[:_MOST_CLAUSES],
         named=[*clauses[_MOST_CLAUSES:], *(clause for clause in case.clauses if clause not in clauses)],
         errata=[content.errata[erratum] for erratum in case.errata if erratum in content.errata],
         targets=[content.mistakes[target] for target in targets],
@@ -129,7 +129,7 @@ def _inputs(case: Case) -> Iterator[str]:
     for name in (*operation.arguments, *(each for each in case.inputs if each not in operation.arguments)):
         if name in case.generated:
             shape = ", ".join(map(str, case.shapes[name]))
-            yield f'<p class="t"><b>{name}</b> ({shape}): generated from a seed</p>'
+            yield f"<p class=t><b>{name}</b> ({shape}): generated from a seed</p>"
         elif name in case.inputs:
             yield tensor_table(operation, name, case.inputs[name])
 

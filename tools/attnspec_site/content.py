@@ -24,9 +24,11 @@ class Content:
 
     `catches` has for each case the mistakes that it notices, those first that few cases notice; `caught_by` for each
     mistake the cases that notice it, first those that are there for it, then those that are about little else.
+    `every_case` has those of other operations, too.
     """
 
     operations: tuple[str, ...]
+    every_case: Mapping[str, Case]
     cases: Mapping[str, Case]
     clauses: Mapping[str, Clause]
     errata: Mapping[str, Erratum]
@@ -57,6 +59,7 @@ def read_content(golden: Path | None = None, operations: Collection[str] = ()) -
     caught_by = {mistake.id: _noticing(mistake, cases) for mistake in mistakes.values()}
     return Content(
         operations=chosen,
+        every_case=suite.cases,
         cases=cases,
         clauses=clauses(),
         errata=errata(),

@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from attnspec_site import addresses
+from attnspec_site.attention.playground_page import examples
 from attnspec_site.content import Content
 from attnspec_site.page import Page, PageMaker
 
@@ -22,7 +23,7 @@ _TABLE = "FUNCTIONS"
 
 def mistake_pages(content: Content, maker: PageMaker) -> Iterator[Page]:
     """Give the page of each mistake, and the page that lists them."""
-    sources = _sources()
+    sources, playable = _sources(), {example.id for example in examples()}
     for mistake in content.mistakes.values():
         cases = content.caught_by[mistake.id]
         yield maker.page(
@@ -35,6 +36,7 @@ def mistake_pages(content: Content, maker: PageMaker) -> Iterator[Page]:
             source=sources[mistake.id],
             cases=[content.cases[each] for each in cases[:MOST_CASES]],
             more=max(0, len(cases) - MOST_CASES),
+            playable=mistake.id in playable,
         )
     of_operation = {
         operation: [mistake for mistake in content.mistakes.values() if mistake.operation == operation]

@@ -17,15 +17,17 @@ from attnspec_site import addresses
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
-_MENU = {
+MENU = {
     "Specification": addresses.SPECIFICATION,
     "Cases": addresses.CASES,
     "Mistakes": addresses.MISTAKES,
     "Implementations": addresses.IMPLEMENTATIONS,
     "Published bugs": addresses.PUBLISHED,
+    "Playground": addresses.PLAYGROUND,
     "Errata": addresses.ERRATA,
     "Guides": "spec/guides/index.html",
 }
+"""Menu of every page: names and addresses. A script adds it."""
 
 _ISSUE = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
 
@@ -53,8 +55,8 @@ class PageMaker:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(menu=_MENU, version=__version__)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        self._environment.filters.update(public=public_link, shortened=shortened, code=with_code)
+        self._environment.globals.update(version=__version__)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        self._environment.filters.update(public=public_link, code=with_code, literal=literal)
 
     def page(self, template: str, address: str, title: str, **content: Any) -> Page:
         """Return the page of a template; its `id` links an id to its page, under it or under other words."""
@@ -85,6 +87,11 @@ def shortened(sentence: str) -> str:
 def with_code(sentence: str) -> Markup:
     """Return a sentence in which code is marked as such."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(sentence, quote=False)))
+
+
+def literal(code: str) -> Markup:
+    """Return code as the text of an element, in which quotes may stand as they are."""
+    return Markup(escape(code, quote=False))
 
 
 def issue_name(address: str) -> str:

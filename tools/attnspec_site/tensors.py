@@ -30,7 +30,7 @@ def tensor_table(
     shape = array.shape
     size = f"<b>{title or name}</b> ({', '.join(map(str, shape))})"
     if array.size == 0:
-        return f'<p class="t">{size}: no elements</p>'
+        return f"<p class=t>{size}: no elements</p>"
     window = _beginning(shape, MOST_SHOWN if array.dtype.kind in "biu" else MOST_FLOATS_SHOWN)
     layers = [numbers(window.cut(array), _DIGITS)]
     if tolerance is not None:
@@ -38,16 +38,14 @@ def tensor_table(
     cells = ["<br>".join(map(_short, layer)) for layer in zip(*layers, strict=True)]
     if len(set(cells)) == 1 and window.lengths == shape:
         everywhere = " everywhere" if array.size > 1 else ""
-        return f'<p class="t">{size}: {cells[0].replace("<br>", " ± ")}{everywhere}</p>'
+        return f"<p class=t>{size}: {cells[0].replace('<br>', ' ± ')}{everywhere}</p>"
     axes = axes_of(operation, name, array.ndim)
     columns = window.lengths[-1]
     rows = (
         f"<tr><th>{index}<td>{'<td>'.join(cells[row * columns : (row + 1) * columns])}"
         for row, index in enumerate(_row_names(window.lengths[:-1]))
     )
-    return (
-        f"<div class=scroll><table class=t><caption>{size}{_cut(axes, window)}</caption>{''.join(rows)}</table></div>"
-    )
+    return f"<table class=t><caption>{size}{_cut(axes, window)}</caption>{''.join(rows)}</table>"
 
 
 def _beginning(shape: tuple[int, ...], most: int) -> Window:
@@ -82,7 +80,7 @@ def _cut(axes: Sequence[str], window: Window) -> str:
     if math.prod(window.lengths) == math.prod(window.shape):
         return ""
     parts = [
-        f"{axis} 0 to {length - 1} of {whole}"
+        f"{axis} {'0' if length == 1 else f'0 to {length - 1}'} of {whole}"
         for axis, length, whole in zip(axes, window.lengths, window.shape, strict=True)
         if length < whole
     ]

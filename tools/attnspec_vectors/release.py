@@ -9,7 +9,7 @@ import lzma
 import tarfile
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,13 +89,21 @@ def check_archive_name(path: Path) -> None:
 
 
 def write_archive(folder: Path, release: Release, path: Path) -> int:
-    """Write a release into one file, sorted, without times and owners, and return its size in bytes."""
+    """Write a release into one file, and return its size in bytes."""
+    return pack(folder, release.files, f"attnspec-vectors-{__version__}", path)
+
+
+def pack(folder: Path, files: Sequence[str], inside: str, path: Path) -> int:
+    """Write files of a folder into one archive, without times and owners, and return its size in bytes.
+
+    In the archive they lie in the folder `inside`, in their order here.
+    """
     check_archive_name(path)
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for name in release.files:
+        for name in files:
             data = (folder / name).read_bytes()
-            entry = tarfile.TarInfo(f"attnspec-vectors-{__version__}/{name}")
+            entry = tarfile.TarInfo(f"{inside}/{name}")
             entry.size, entry.mode, entry.mtime = len(data), 0o644, 0
             archive.addfile(entry, io.BytesIO(data))
     compress = next(compress for suffix, compress in _COMPRESSED.items() if path.name.endswith(suffix))

@@ -120,9 +120,9 @@ def by_table(**arguments: Any) -> WrittenPools:
     for sequence, start in enumerate(starts[:-1]):
         table[sequence, : starts[sequence + 1] - start] = pages[start : starts[sequence + 1]]
 
-    def in_table(sequences: Integers, places: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
+    def in_table(sequences: Integers, positions: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
         del pages, starts
-        return table[sequences, places // size]
+        return table[sequences, positions // size]
 
     return patch(write_paged_cache, page_of=in_table)(**arguments)
 

@@ -71,7 +71,7 @@ def pages_zeroed(pool: Array, tokens: Array, slots: Integers) -> Array:
 
 
 def heads_before_positions(pool: Array, tokens: Array, slots: Integers) -> Array:
-    """Read a page as if it held one head after the other."""
+    """Read a page as if it had one head after the other."""
     pages, size, heads, width = pool.shape
     flat = np.ascontiguousarray(pool).reshape(pages, heads, size, width).swapaxes(1, 2)
     changed = written(flat, tokens, slots)
@@ -112,8 +112,8 @@ def with_written(function: Written) -> Computation:
 def pages_as(change: Callable[..., Integers]) -> Computation:
     """Take another entry of the list of pages, from its sequences, positions, list, starts and size; it stays in it."""
 
-    def found(sequences: Integers, places: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
-        return pages[change(sequences, places, starts, size) % max(pages.size, 1)]
+    def found(sequences: Integers, positions: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
+        return pages[change(sequences, positions, starts, size) % max(pages.size, 1)]
 
     return patch(write_paged_cache, page_of=found)
 
@@ -138,9 +138,9 @@ def positions_as(change: Callable[[Integers, Integers], Integers]) -> Computatio
     return computed
 
 
-def into_next_pages(sequences: Integers, places: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
+def into_next_pages(sequences: Integers, positions: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
     """Go on in the pages of the next sequence, and behind the last one from the beginning."""
-    return pages[(starts[np.minimum(sequences, starts.size - 1)] + places // size) % max(pages.size, 1)]
+    return pages[(starts[np.minimum(sequences, starts.size - 1)] + positions // size) % max(pages.size, 1)]
 
 
 unchecked_pages = patch(write_paged_cache, check_tokens=lambda *_: None, page_of=into_next_pages)
@@ -176,27 +176,29 @@ FUNCTIONS: Mapping[str, Making] = {
     "slots.gaps_ignored": altered(write_slots, value=without_gaps, slot_mapping=without_gaps),
     "slots.mapping_remembered": remembering(write_slots, "slot_mapping", "key", "key_pool"),
     "slots.shapes_broadcast": patch(write_slots, check_inputs=lambda *_: None),
-    "pages.of_first_sequence": pages_as(lambda _, places, __, size: places // size),
-    "pages.of_next_sequence": pages_as(lambda sequences, places, starts, size: starts[sequences + 1] + places // size),
+    "pages.of_first_sequence": pages_as(lambda _, positions, __, size: positions // size),
+    "pages.of_next_sequence": pages_as(
+        lambda sequences, positions, starts, size: starts[sequences + 1] + positions // size
+    ),
     "pages.starts_as_rows": pages_as(
-        lambda sequences, places, starts, size: sequences * longest_row(starts) + places // size
+        lambda sequences, positions, starts, size: sequences * longest_row(starts) + positions // size
     ),
     "pages.list_ignored": patch(
         write_paged_cache,
-        page_of=lambda sequences, places, _, starts, size: starts[sequences] + places // size,
+        page_of=lambda sequences, positions, _, starts, size: starts[sequences] + positions // size,
     ),
     "pages.next_at_full_page": pages_as(
-        lambda sequences, places, starts, size: starts[sequences] + (places + 1) // size
+        lambda sequences, positions, starts, size: starts[sequences] + (positions + 1) // size
     ),
     "pages.rounded_up": pages_as(
-        lambda sequences, places, starts, size: starts[sequences] + (places + size - 1) // size
+        lambda sequences, positions, starts, size: starts[sequences] + (positions + size - 1) // size
     ),
     "pages.first_page_alone": pages_as(lambda sequences, _, starts, __: starts[sequences]),
     "pages.one_late": patch(
-        write_paged_cache, slot_of=lambda page, places, size: slot_of(page, (places + 1) % size, size)
+        write_paged_cache, slot_of=lambda page, positions, size: slot_of(page, (positions + 1) % size, size)
     ),
     "pages.position_not_reduced": patch(
-        write_paged_cache, slot_of=lambda page, places, size: page * size + np.minimum(places, size - 1)
+        write_paged_cache, slot_of=lambda page, positions, size: page * size + np.minimum(positions, size - 1)
     ),
     "pages.counted": positions_as(lambda sequences, _: counted(sequences)),
     "pages.counted_over_the_batch": positions_as(lambda _, positions: np.arange(len(positions))),

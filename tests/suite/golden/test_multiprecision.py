@@ -9,6 +9,7 @@ import backward_multiprecision  # noqa: F401 - the operations that it knows are 
 import caches_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
 import merging_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
 import multiprecision
+import norms_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
 import numpy as np
 import pytest
 import rotary_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported

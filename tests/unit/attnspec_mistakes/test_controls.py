@@ -47,7 +47,9 @@ def protected(name, value):
         return np.where(np.isfinite(value), np.clip(value, -50, 50), value)
     if name.startswith("logsumexp_"):
         return np.where(np.isfinite(value), np.clip(value, -50, 50), value)
-    return value / (np.max(np.abs(value), initial=0) or 1) if name in ("x", "query") else value
+    if name not in ("x", "query"):
+        return value
+    return value / (np.max(np.abs(value), initial=0, where=np.isfinite(value)) or 1)
 
 
 def laid_out(control, arguments):

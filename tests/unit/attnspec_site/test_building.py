@@ -17,7 +17,8 @@ from attnspec.base.errors import UsageError
 from attnspec.command_line import main
 from attnspec.specification import clauses, errata
 from attnspec_mistakes import mistakes_of
-from attnspec_site.building import DOWNLOADS, build_site
+from attnspec_site.building import build_site
+from attnspec_site.downloads import DOWNLOADS, VECTORS
 
 from .conftest import OPERATIONS, Links
 
@@ -83,6 +84,14 @@ def test_a_case_holds_numbers_tolerance_and_a_script_that_runs(site):
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "differs by" in done.stdout
+
+
+def test_the_archive_of_vectors_is_a_download(site, tmp_path):
+    assert VECTORS in Links((site / "index.html").read_text(encoding="utf-8")).to
+    archive = tmp_path / "again.tar.gz"
+    chosen = [f"--operation={operation}" for operation in OPERATIONS]
+    assert main(["vectors", str(tmp_path / "vectors"), "--archive", str(archive), *chosen]) == 0
+    assert (site / VECTORS).read_bytes() == archive.read_bytes()
 
 
 def test_a_failing_cell_of_the_table_leads_to_the_reason(site):

@@ -22,6 +22,7 @@ PAGES = (
     "implementations/index.html",
     "implementations/torch/2.13.0.html",
     "implementations/defects.html",
+    "playground.html",
 )
 
 
@@ -61,6 +62,24 @@ def test_the_search_is_a_key_away_from_every_page(opened):
     assert page.locator("#found a").first.inner_text() == "E000.softmax_axis"
 
 
+def test_every_page_has_the_menu_and_a_way_past_it(opened):
+    page = opened("cases/documents/001/softmax_of_rows.html")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.get_by_role("navigation", name="Site").get_by_role("link", name="Mistakes").click()
+    page.wait_for_url("**/mistakes/index.html")
+    page.get_by_role("navigation", name="Site").get_by_role("link", name="Cases").click()
+    page.wait_for_url("**/cases/index.html")
+
+
+def test_a_case_quotes_the_clauses_that_it_is_about(opened):
+    page = opened("cases/documents/001/softmax_of_rows.html")
+    quoted = page.locator("dl.clauses")
+    assert quoted.locator("dt").count() == quoted.locator("dd").count() > 0
+    assert quoted.locator("dt a").first.inner_text() == "softmax.definition"
+    assert quoted.locator("dd").first.inner_text().startswith("Each weight is the exponential of its number")
+
+
 def test_tables_are_drawn_as_heat_maps_with_the_numbers_of_the_case(opened):
     page = opened("cases/documents/001/softmax_of_rows.html")
     assert page.locator("svg.heatmap").count() == 5, "the input; in two dtypes the expected output and its tolerance"
@@ -88,11 +107,15 @@ def test_the_rest_of_a_list_comes_when_it_is_wanted(opened):
 
 
 def test_pages_are_readable_without_scripts(browser, site):
-    context = browser.new_context(java_script_enabled=False)
+    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
     page = context.new_page()
+    page.goto(f"{site.as_uri()}/cases/layout/multi_head_b_key_of_zeros.html")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.goto(f"{site.as_uri()}/cases/documents/001/softmax_of_rows.html")
     assert page.locator("table.t").first.is_visible()
     assert page.locator("table.t td").count() >= 24
+    assert page.locator("#clauses a").first.get_attribute("href") == "../../../clauses/softmax.definition.html"
+    assert [link.get_attribute("href") for link in page.locator("header a").all()] == ["../../../index.html"]
     page.goto(f"{site.as_uri()}/search.html")
     assert page.locator("noscript").inner_text().startswith("The search needs scripts.")
     context.close()

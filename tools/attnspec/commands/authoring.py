@@ -77,12 +77,14 @@ def regenerate(
 
 @click.command()
 @with_options_of("release")
-def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) -> int:
+def release(*, only_changes: bool, changelog: Path | None, final: bool, golden: Path | None) -> int:
     """Write released.json: the id, revision and meaning of every case, as of this version.
 
     From then on, `attnspec check` fails when one of them means something else under the same revision, or is gone
     without a tombstone in retired.json.
     """
+    if final and (changelog is None or only_changes):
+        raise UsageError("--final releases: give --changelog FILE with it, and no --changes.")
     releases = authoring_package("releases", wanted_by="attnspec release")
     from attnspec.cases.releases import broken_promises
 
@@ -95,10 +97,11 @@ def release(*, only_changes: bool, changelog: Path | None, golden: Path | None) 
     if only_changes or changelog is not None:
         section = releases.fixtures_section(releases.changes_of(folder))
         if changelog is not None:
-            releases.write_section(changelog, section)
+            releases.write_section(changelog, section, version=__version__ if final else None)
         if only_changes:
             click.echo(section, nl=False)
-        return 0
+        if not final:
+            return 0
     released = releases.next_release(folder, __version__)
     write_file(folder / RELEASED, releases.released_text(released))
     click.echo(f"{folder / RELEASED}: {len(released.cases)} cases, released as {__version__}.")

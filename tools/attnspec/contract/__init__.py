@@ -117,6 +117,13 @@ READ_OTHERWISE: Mapping[str, tuple[str, ...]] = {
 }
 """Capability to the mistakes, by name without the operation, that implementations make in which it is merely absent."""
 
+CALLED_IN_PARTS: Mapping[str, list[str]] = _table_of_all_families("called_in_parts")
+"""Case to the kinds of the parts in which it is called, too, to see whether results have the same bits in all batches.
+
+Most have entries of unlike lengths, shared key heads, a mask for each entry, or one query of many keys. Queries
+whose position matters stand by the end of the keys: the last one stands there alone, too.
+"""
+
 PROFILES: Mapping[str, str] = _table_of_all_families("profiles")
 """Every profile by name with what its cases are about, in the order of the spec."""
 

@@ -11,8 +11,9 @@ class Settles(Enum):
     RESULTS: expected values, by the family. REFUSALS: inputs that must be refused. INNER_PRECISION: the dtype in which
     float64 is computed; the choices but the first are dtypes. ROUNDINGS: half precision rounds between phases, or, if
     not normative, at the end alone. ATTRIBUTE: values of the attribute of its name that are offered; with one value
-    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call. IN_PLACE: whether
-    inputs that it names may be written, if not normative.
+    alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call. BATCHES: of
+    what the bits of a result are independent; each choice declares what the one before does, and more. IN_PLACE:
+    whether inputs that it names may be written, if not normative.
     """
 
     RESULTS = auto()
@@ -21,6 +22,7 @@ class Settles(Enum):
     ROUNDINGS = auto()
     ATTRIBUTE = auto()
     LIFETIME = auto()
+    BATCHES = auto()
     IN_PLACE = auto()
 
 

@@ -79,6 +79,20 @@ class Direction(NamedTuple):
     parameter: Callable[[str, Shapes, Mapping[str, Any]], float] | None = None
 
 
+class Part(NamedTuple):
+    """Call of a part of a case, whose results have the bits of the whole call where these do not depend on the batch.
+
+    `kind` is the property that this shows: a word, such as ``alone``; `sentence` says which part it is: "batch entry 1
+    alone". Its `inputs` replace those of the case. Compared are outputs with the axes of `elements`, in the words of
+    the contract, each with the indices of the same elements in the whole call and in this one.
+    """
+
+    kind: str
+    sentence: str
+    inputs: Arrays
+    elements: Mapping[str, tuple[Sequence[int], Sequence[int]]]
+
+
 class PropertyProblem(NamedTuple):
     """The property that a result lacks: the check that failed, and a sentence."""
 
@@ -150,6 +164,9 @@ class Family:
         operation, output, given and expected array. None for none.
     lacks_property
         The property that a result graded by properties lacks, from operation, attributes and outputs; None for none.
+    parts
+        Calls of parts of a case, to see whether batches matter; from the case, words for the parts that the contract
+        has for it, and every convention's choice.
     changes_tolerance
         Conventions that change the tolerances themselves, with the inputs of which one must be there for it.
     in_calls
@@ -202,6 +219,7 @@ class Family:
     empty: Callable[[str, Arrays], Marks] = lambda _, __: {}
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Arrays], PropertyProblem | None] = _nothing
+    parts: Callable[[Case, Sequence[str], Mapping[str, str]], Sequence[Part]] = lambda _, __, ___: ()
     changes_tolerance: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     in_calls: Callable[[Request], Calls | None] = _nothing
     needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()

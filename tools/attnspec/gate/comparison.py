@@ -220,10 +220,11 @@ class Comparison:
 
     @property
     def _right_of_run(self) -> set[Key]:
-        """The systematic errors that were measured, and are none, and the checks of a layer that hold."""
+        """What was measured of a run and is right: systematic errors, batch invariance, the checks of a layer."""
         checks = self.report.declaration.layer_checks
         unbroken = {(check.id, check.dtype) for check in checks if not check.message}
-        return unbroken | {(error.id, error.dtype) for error in self.report.systematic if not error.is_wrong}
+        measured = (*self.report.systematic, *self.report.invariance)
+        return unbroken | {(each.id, each.dtype) for each in measured if not each.is_wrong}
 
     def _capabilities(self) -> Generator[Finding]:
         """Compare the operations and dtypes that are offered."""

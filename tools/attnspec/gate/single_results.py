@@ -14,6 +14,7 @@ from attnspec.gate.decision import Demands, judge
 from attnspec.grading import WRONG, Status
 from attnspec.reports.entries import is_of_run
 from attnspec.reports.report import Report
+from attnspec.runner.invariance import invariance_failures
 from attnspec.runner.of_run import layer_failures
 from attnspec.runner.systematic import systematic_failures
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.gate.finding import Finding
     from attnspec.runner import Result
+    from attnspec.runner.invariance import Invariance
     from attnspec.runner.systematic import SystematicError
     from attnspec.targets import Declaration
 
@@ -81,10 +83,13 @@ class BesideBaseline:
         subject, comparison = (result.case.id, result.dtype), Comparison(self._report(result), self._baseline, "fails")
         return next((found for found in comparison.of_results() if (found.subject, found.dtype) == subject), None)
 
-    def contradicts_run(self, errors: tuple[SystematicError, ...]) -> tuple[Finding, ...]:
-        """Return how what is of a whole run differs from the baseline's expectation: systematic errors, and checks."""
-        failures = (*systematic_failures(errors), *layer_failures(self._declaration.layer_checks))
-        report = replace(self._report(*failures), systematic=errors)
+    def contradicts_run(
+        self, errors: tuple[SystematicError, ...], in_parts: tuple[Invariance, ...] = ()
+    ) -> tuple[Finding, ...]:
+        """Return how what is of a whole run differs from the baseline's expectation: what was measured, and checks."""
+        measured = (*systematic_failures(errors), *invariance_failures(in_parts))
+        failures = (*measured, *layer_failures(self._declaration.layer_checks))
+        report = replace(self._report(*failures), systematic=errors, invariance=in_parts)
         comparison = Comparison(report, self._baseline, "fails")
         found = (*comparison.of_results(), *comparison.entries_without_result())
         return tuple(finding for finding in found if is_of_run(finding.subject))

@@ -4,6 +4,7 @@ from attnspec.grading.elements import Compared, InInterval, Worst, compare, in_i
 from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Run, Values, expectation
 from attnspec.grading.verdicts import (
     INPUTS_UNCHANGED,
+    INVARIANCE,
     LAYER,
     NOT_GRADED,
     OF_RUN,
@@ -21,6 +22,7 @@ from attnspec.grading.verdicts import (
 
 __all__ = [
     "INPUTS_UNCHANGED",
+    "INVARIANCE",
     "LAYER",
     "NOT_GRADED",
     "OF_RUN",

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +47,16 @@ SYSTEMATIC = "systematic"
 LAYER = "layer"
 """The check of a run that fails where a layer does wrong in what no case can express."""
 
-OF_RUN = (SYSTEMATIC, LAYER)
+INVARIANCE = "invariance"
+"""The check of a run that fails where results have other bits in another batch, though they are declared not to."""
+
+OF_RUN = (SYSTEMATIC, LAYER, INVARIANCE)
 """Checks of a run as a whole: their failures are of no case, and their profiles are named after them."""
 
 
 def is_clause_of_run(clause: str) -> bool:
     """Return whether a clause is of a run as a whole, so that no case exercises it: ``multi_head.layer.cache``."""
-    return clause.endswith(f".{SYSTEMATIC}") or f".{LAYER}." in clause
+    return clause.endswith(f".{SYSTEMATIC}") or any(f".{check}." in clause for check in (LAYER, INVARIANCE))
 
 
 _ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in conventions_settling(Settles.LIFETIME))
@@ -61,19 +64,23 @@ _ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in conventions_sett
 _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or nothing is expected of it"
 
 
+PartCompared: TypeAlias = tuple[str, float, str]
+"""Kind of a part, by how many units in the last digit it is furthest from the whole call, and a sentence on where."""
+
+
 class Verdict(NamedTuple):
     """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
     Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole
-    systematic and layer. Of several outputs, the first wrong step in the order of computing is named with those
-    right before it. `worst`: of the output that failed, or of all; `median` is of error / tolerance over the graded
-    elements of the first output. `ungraded` elements have a tolerance that says nothing, or are expected of nobody.
-    `under` names declared alternatives. `fused`: whether half precision graded unfused would pass the fused grade too;
-    None where that is not the question. `at_default`: attributes that a request stated at their default, and without
-    which the answer came: it was declined with them.
+    systematic, layer and invariance. Of several outputs, the first wrong step in the order of computing is named
+    with those right before it. `worst`: of the output that failed, or of all; `median` is of error / tolerance over the
+    graded elements of the first output. `ungraded` elements have a tolerance that says nothing, or are expected of
+    nobody. `under` names declared alternatives. `fused`: whether half precision graded unfused would pass the fused
+    grade too; None where that is not the question. `at_default`: attributes that a request stated at their default,
+    and without which the answer came: it was declined with them.
     `pull`: what the errors of a pass say together, for the fit of systematic errors over a run. `accounts_for`: the
     (case, dtype) of other failures that would pass without a systematic error. `warned`: how often the implementation's
-    own code warned in the first call, and the first of these warnings.
+    own code warned in the first call, and the first of these warnings. `parts`: calls of parts of the case, beside it.
     """
 
     status: Status
@@ -92,6 +99,7 @@ class Verdict(NamedTuple):
     pull: Pull | None = None
     accounts_for: tuple[tuple[str, str], ...] = ()
     warned: tuple[int, str] = (0, "")
+    parts: tuple[PartCompared, ...] = ()
 
 
 def grade(run: Run, answer: Answer) -> Verdict:

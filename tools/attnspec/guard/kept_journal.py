@@ -52,6 +52,7 @@ class KeptJournal(Journal):
         self._reported: Reported | None = None
         self._files: set[Path] = set()
         self._looked: tuple[int, int] = (0, 0)
+        self._called_again: set[Key] = set()
 
     def begin(self, about: Mapping[str, str], sources: Mapping[str, str]) -> None:
         """Write down, over all that there was, what the results are about, by name, and digests of the code's files."""
@@ -105,8 +106,11 @@ class KeptJournal(Journal):
         if self._seen.get(key) is not result.verdict:
             super().keep_result(result)
             self._keep_passes(result.case.operation, len(self._seen))
+            if key in self._called_again:
+                self._append(("again", *key, result.same_bits))
         elif self._reported is None or key not in self._reported.settled:
             self._append(("again", *key, result.same_bits))
+            self._called_again.add(key)
         self._keep_sources(len(self._passed))
 
     def keep_ending(self, ending: Ending, problem: str = "") -> None:

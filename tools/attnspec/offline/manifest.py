@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +28,9 @@ BFLOAT16: Mapping[TensorFormat, str] = {
     "json": "numbers",
 }
 """How each format holds bfloat16, in inputs and in answers."""
+
+_LONGEST, _BEGINNING = 200, 160
+"""Characters of a name: file systems take 255 bytes, and `.bfloat16.out.safetensors` comes behind it."""
 
 
 class ExportedRun(NamedTuple):
@@ -77,7 +81,13 @@ class Manifest:
 def file_stem(case_id: str, dtype: str) -> str:
     """Return the name of the file of a case in a dtype, relative to the folder, without its suffix."""
     # Recipes of random cases have colons, which some systems have in no name.
-    return f"{case_id.replace(':', '/')}.{dtype}"
+    parts = case_id.replace(":", "/").split("/")
+    return f"{'/'.join(map(_short, parts))}.{dtype}"
+
+
+def _short(name: str) -> str:
+    """Return a name, or what one begins with and a digest: what an implementation lacks can make it long."""
+    return name if len(name) <= _LONGEST else f"{name[:_BEGINNING]}-{sha256(name.encode()).hexdigest()[:16]}"
 
 
 def manifest_text(manifest: Manifest) -> str:

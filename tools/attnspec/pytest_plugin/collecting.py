@@ -24,7 +24,7 @@ from attnspec.pytest_plugin.phases import has_one_phase, run_in_one_phase
 if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.gate.finding import Finding
-    from attnspec.grading.pull import Pull
+    from attnspec.grading import Verdict
     from attnspec.pytest_plugin.validating import Validating
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.runner import Key, Result
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ROOT = "attnspec"
 _BASELINE = f"{_ROOT}/baseline"
 _TAKEN = f"{_ROOT} arguments"
-_PULLS = f"{_ROOT} pulls"
+_OF_RUN = f"{_ROOT} of run"
 """The name under which a worker of xdist hands over what the errors of its results say."""
 
 # Pytest puts the way to its root folder before what it prints.
@@ -51,7 +51,7 @@ class Collecting:
         self._from_workers: list[bytes] = []
         self._taken: list[Sequence[TakenArgument]] = []
         self._is_whole = True
-        self._pulls: dict[Key, Pull] = {}
+        self._verdicts: dict[Key, Verdict] = {}
         self._declaration: Declaration | None = None
         self._of_run: tuple[str, ...] = ()
         on_this_command_line = any(str(argument).startswith("--attnspec") for argument in config.invocation_params.args)
@@ -137,23 +137,23 @@ class Collecting:
         if self._validating is not None:
             self._validating.close()
             self._taken.append(self._validating.taking.found())
-            self._pulls, self._declaration = self._validating.pulls, self._validating.implementation.declaration
+            self._verdicts, self._declaration = self._validating.of_run, self._validating.implementation.declaration
             if hasattr(session.config, "workeroutput"):
                 self._hand_over(self._validating, cast("Any", session.config).workeroutput)
-                self._pulls = {}
-        if self._pulls and self._declaration is not None:
+                self._verdicts = {}
+        if self._verdicts and self._declaration is not None:
             from attnspec.pytest_plugin.validating import contradictions_of_run, selected_suite
 
             options = session.config.option
             suite = selected_suite(options) if self._validating is None else self._validating.suite
-            self._of_run = contradictions_of_run(self._pulls, suite, self._declaration, options)
+            self._of_run = contradictions_of_run(self._verdicts, suite, self._declaration, options)
         is_closed = self._graded_nothing() or any(finding.weight == "fails" for finding in self._of_arguments())
         if (is_closed or self._of_run) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _hand_over(self, validating: Validating, output: dict[str, Any]) -> None:
         """Hand failures, the arguments that are taken, and what errors say, over to the controller of xdist."""
-        output[_PULLS] = pickle.dumps((validating.implementation.declaration, validating.pulls), 5)
+        output[_OF_RUN] = pickle.dumps((validating.implementation.declaration, validating.of_run), 5)
         output[_TAKEN] = self._is_whole, [tuple(vars(each).values()) for each in validating.taking.found()]
         if self._wrong:
             from attnspec.pytest_plugin.validating import packed
@@ -192,9 +192,9 @@ class Collecting:
             is_whole, taken = output[_TAKEN]
             self._is_whole = self._is_whole and is_whole
             self._taken.append([TakenArgument(*each) for each in taken])
-        if _PULLS in output:
-            self._declaration, of_worker = pickle.loads(output[_PULLS])
-            self._pulls |= of_worker
+        if _OF_RUN in output:
+            self._declaration, of_worker = pickle.loads(output[_OF_RUN])
+            self._verdicts |= of_worker
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
         """Print the facts common to the failures, or that nothing could be graded."""
@@ -203,7 +203,7 @@ class Collecting:
             from attnspec.pytest_plugin.explaining import summary_lines
 
             terminalreporter.write_sep("=", "what went wrong", bold=True, red=True)
-            for line in summary_lines(results):
+            for line in summary_lines(results, files=terminalreporter.isatty):
                 terminalreporter.write_line(line)
         for finding in self._of_arguments():
             if finding.weight != "notes":

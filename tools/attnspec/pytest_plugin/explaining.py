@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.base.plain_text import plain_text
 from attnspec.pytest_plugin.options import in_the_words_of_pytest
 from attnspec.reports import wording
-from attnspec.reports.entries import diagnosis_lines, failure_of, word_to_explain
+from attnspec.reports.entries import diagnosis_lines, failure_of, suspected_clauses, word_to_explain
 from attnspec.reports.report import diagnosis_to_json, result_to_json
 
 if TYPE_CHECKING:
@@ -81,8 +81,11 @@ def contradiction_sentence(contradiction: Finding) -> str:
     return f"In the baseline, it {contradiction.sentence}{remedy}"
 
 
-def summary_lines(results: Sequence[Result]) -> list[str]:
-    """Return the facts common to the failures among some results, by operation, and how to read on."""
+def summary_lines(results: Sequence[Result], *, files: bool = False) -> list[str]:
+    """Return the facts common to the failures among some results, by operation, and how to read on.
+
+    The last line is a link to a clause; to a file of this machine where `files` make sense to the reader.
+    """
     diagnoses = _diagnosis_entries(results)
     wrong = Counter(result.case.operation for result in results if result.is_wrong)
     lines: list[str] = []
@@ -98,7 +101,19 @@ def summary_lines(results: Sequence[Result]) -> list[str]:
     if named:
         more = f"`attnspec explain {named[0]}` says more; so it does for the id of any clause, case or erratum."
         lines += wrapped([more])
-    return lines
+    return [*lines, *_link_lines(diagnoses, results, files=files)]
+
+
+def _link_lines(diagnoses: Sequence[Mapping[str, Any]], results: Sequence[Result], *, files: bool) -> list[str]:
+    """Return the link to the clause that is broken first, else to the first one of the first failure, in one piece."""
+    from attnspec.specification.clause_links import clause_link
+
+    broken = [clause for entry in diagnoses for clause in (entry["clause"], *suspected_clauses(entry)) if clause]
+    exercised = [clause for result in results if result.is_wrong for clause in result.case.clauses]
+    for clause in (*broken, *exercised)[:1]:
+        link = clause_link(clause, files=files)
+        return [] if link is None else [f"{clause}: {link}"]
+    return []
 
 
 def _diagnosis_entries(results: Sequence[Result]) -> list[dict[str, Any]]:

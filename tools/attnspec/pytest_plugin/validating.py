@@ -18,7 +18,6 @@ from attnspec.gate.finding import Finding
 from attnspec.gate.single_results import BesideBaseline
 from attnspec.gate.storing import read_baseline
 from attnspec.grading import NotGraded, Verdict
-from attnspec.grading.pull import Pull
 from attnspec.process.opening import open_target
 from attnspec.pytest_plugin.debugging import (
     AsExpectedError,
@@ -32,6 +31,7 @@ from attnspec.pytest_plugin.explaining import Explaining, contradiction_sentence
 from attnspec.pytest_plugin.options import PREFIX, for_python_given
 from attnspec.reports.taken_arguments import Taking
 from attnspec.runner import Key, Resolved, Result, Run, Session, offered_part, planned_runs, run_by_itself, ungraded_run
+from attnspec.runner.invariance import invariance_failures, measured_invariance
 from attnspec.runner.of_run import layer_failures
 from attnspec.runner.systematic import systematic_errors, systematic_failures, with_pulls
 from attnspec.targets import Declaration, Implementation
@@ -63,7 +63,7 @@ class Validating:
         self._session = Session(self.suite, self.implementation, Resolved(declared))
         self._planned: dict[Key, Run] = {}
         self._passed: dict[str, list[Result]] = {}
-        self.pulls: dict[Key, Pull] = {}
+        self.of_run: dict[Key, Verdict] = {}
         self.explaining = Explaining(self._passed)
         self.taking = Taking(self.implementation.declaration, declared)
 
@@ -128,9 +128,9 @@ class Validating:
         self.taking.add(result)
         if self.is_debugged and isinstance(self.seen.raised, pytest.exit.Exception):
             raise self.seen.raised  # his debugger was quit
-        pull = with_pulls([result])[0].verdict.pull
-        if pull is not None:
-            self.pulls[case.id, dtype] = pull
+        verdict = with_pulls([result])[0].verdict
+        if verdict.pull is not None or verdict.parts:
+            self.of_run[case.id, dtype] = Verdict(verdict.status, pull=verdict.pull, parts=verdict.parts)
         passed = self._passed.setdefault(case.operation, [])
         if result.status == "pass" and len(passed) < _PASSES_KEPT:
             passed.append(result)
@@ -197,20 +197,23 @@ def _target(options: Any) -> Target:
 
 
 def contradictions_of_run(
-    pulls: Mapping[Key, Pull], suite: Suite, declaration: Declaration, options: Any
+    verdicts: Mapping[Key, Verdict], suite: Suite, declaration: Declaration, options: Any
 ) -> tuple[str, ...]:
     """Return what all passing results say together and no baseline expects, a sentence each."""
     conventions = stated_conventions(options)
     results = [
-        Result(ungraded_run(suite.cases[case_id], dtype, ""), Verdict("pass", pull=pull), 0.0, None)
-        for (case_id, dtype), pull in pulls.items()
+        Result(ungraded_run(suite.cases[case_id], dtype, ""), verdict, 0.0, None)
+        for (case_id, dtype), verdict in verdicts.items()
     ]
-    errors = systematic_errors(results, Resolved({**declaration.conventions, **conventions}))
+    resolved = Resolved({**declaration.conventions, **conventions})
+    errors, in_parts = systematic_errors(results, resolved), measured_invariance(results, resolved)
     if not options.attnspec_baseline:
-        failures = (*systematic_failures(errors), *layer_failures(declaration.layer_checks))
+        of_run = (*systematic_failures(errors), *invariance_failures(in_parts))
+        failures = (*of_run, *layer_failures(declaration.layer_checks))
         return tuple(f"{each.case.id} ({each.dtype}): {each.verdict.message}" for each in failures)
     baseline = BesideBaseline(read_baseline(Path(options.attnspec_baseline)), declaration, conventions)
-    return tuple(f"{found.subject} ({found.dtype}): {found.sentence}" for found in baseline.contradicts_run(errors))
+    found = baseline.contradicts_run(errors, in_parts)
+    return tuple(f"{each.subject} ({each.dtype}): {each.sentence}" for each in found)
 
 
 def packed(declaration: Declaration, results: Sequence[Result]) -> bytes:

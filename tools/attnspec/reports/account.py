@@ -13,7 +13,7 @@ from attnspec.contract.implementation import GUESSED
 from attnspec.grading import NOT_GRADED
 from attnspec.reports import wording
 from attnspec.reports.problems import Problem, Whole, problems_of, whole_of
-from attnspec.reports.report import Report, json_types, summary_to_json, systematic_to_json
+from attnspec.reports.report import Report, invariance_to_json, json_types, summary_to_json, systematic_to_json
 from attnspec.reports.screen import problem_lines
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _key(result: Result) -> Key:
 
 
 def _closing(report: Report) -> Iterator[str]:
-    """Give numbers compared, systematic errors, and the verdict of each family where there are several."""
+    """Give numbers compared, what was measured of the run, and the verdict of each family where there are several."""
     summary = report.summary
     if report.probes:
         again = wording.counted(report.probes, "more time")
@@ -171,6 +171,7 @@ def _closing(report: Report) -> Iterator[str]:
         yield f"{compared}."
     if report.systematic:
         yield wording.systematic_in_short(systematic_to_json(report.systematic))
+    yield from wording.invariance_in_short(invariance_to_json(report.invariance))
     if report.declaration.dtypes == (_UNDECLARED,) and compared is not None:
         yield wording.ONE_DTYPE_ALONE
     for family, of_family in report.by_family.items() if len(report.by_family) > 1 else ():

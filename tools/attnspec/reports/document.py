@@ -13,6 +13,7 @@ from attnspec.reports.report import (
     Gated,
     Report,
     diagnosis_to_json,
+    invariance_to_json,
     json_types,
     result_to_json,
     summary_to_json,
@@ -72,6 +73,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         **{name: value for name, value in optional.items() if value is not None},
         "could_be_declared": json_types(report.could_be_declared),
         "systematic": systematic_to_json(report.systematic),
+        "invariance": invariance_to_json(report.invariance),
         "count": len(report.results),
     }
 

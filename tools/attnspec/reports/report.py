@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from attnspec.reports.taken_arguments import TakenArgument
     from attnspec.reports.wording import EndedEarly
     from attnspec.runner import Key, Result
+    from attnspec.runner.invariance import Invariance
     from attnspec.runner.systematic import SystematicError
     from attnspec.targets import Declaration
 
@@ -164,6 +165,8 @@ class Report:
         Declarations under which most failures would be none; None where there are none.
     systematic
         Factors that were fitted over all passing results; a wrong one is among the results, too.
+    invariance
+        Whether results have the same bits in another batch; where that is declared and wrong, it is among the results.
     gated
         The word of the gate; None where none was asked.
     """
@@ -182,6 +185,7 @@ class Report:
     probes: int | None = None
     could_be_declared: Declarations | None = None
     systematic: tuple[SystematicError, ...] = ()
+    invariance: tuple[Invariance, ...] = ()
     gated: Gated | None = None
 
     @property
@@ -273,6 +277,11 @@ def systematic_to_json(errors: Sequence[SystematicError]) -> list[dict[str, Any]
     """Return systematic errors, as the report's ``systematic`` has them."""
     names = ("operation", "dtype", "direction", "sentence", "deviation", "uncertainty", "cases", "limit", "is_wrong")
     return [{name: json_types(getattr(error, name)) for name in names} for error in errors]
+
+
+def invariance_to_json(measured: Sequence[Invariance]) -> list[dict[str, Any]]:
+    """Return what was measured of batch invariance, as the report's ``invariance`` has it."""
+    return [{**json_types(each), "is_wrong": each.is_wrong} for each in measured]
 
 
 def json_types(value: Any) -> Any:

@@ -225,6 +225,33 @@ def systematic_in_short(errors: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+_IN_PARTS = {
+    "entries": "batch entries alone, beside others and in another order",
+    "queries": "queries in calls of their own",
+}
+"""Property of batches to what was called."""
+
+
+def invariance_in_short(measured: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a sentence on each property of batches: how often parts have other bits than the whole, and where most."""
+    said: list[str] = []
+    for of, called in _IN_PARTS.items():
+        entries = [each for each in measured if each["of"] == of]
+        calls, differing = (sum(each[name] for each in entries) for name in ("calls", "differing"))
+        if not calls:
+            continue
+        ending = "declared" if all(each["is_declared"] for each in entries) else "not declared, so not graded"
+        if not differing:
+            said.append(f"Batch invariant, {called}: the same bits in {counted(calls, 'call')}; {ending}.")
+            continue
+        furthest = max(entries, key=lambda each: float(each["units"]))
+        where = f"{furthest['operation']} ({furthest['dtype']}): {furthest['sentence']}"
+        said.append(
+            f"Not batch invariant, {called}: other bits in {differing} of {calls}, furthest in {where}; {ending}."
+        )
+    return said
+
+
 def made_by(version: str, digest: str, cases: int, environment: Mapping[str, str]) -> str:
     """Return the makers of a report (suite, harness), without a full stop."""
     ran_on = ", ".join(f"{name} {value}" for name, value in environment.items())

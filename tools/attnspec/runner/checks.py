@@ -4,6 +4,7 @@
 - A call with one argument changed: the output must change with it, and be right where the reference says what is. The
   case states the argument and its change. No fixture holds the new outputs; the reference gives them where the page
   asks nothing new of the call. An input is overwritten, to show results kept by the identity of an array.
+- Calls of parts of a case, whose results should have the same bits where that is declared.
 - Refusals beside their valid counterparts: an implementation that refuses everything shows nothing.
 """
 
@@ -20,6 +21,7 @@ from attnspec.contract.layout import operation_in
 from attnspec.families.lookup import lacking_capability, needed_capabilities
 from attnspec.grading import OUTPUTS_UNCHANGED, RIGHT, NotGraded, Run, Status, Values, Verdict, grade, with_overwritten
 from attnspec.runner.changed_call import changed_run, expected_by_reference
+from attnspec.runner.invariance import call_in_parts
 from attnspec.runner.memory_order import inputs_as_handed_over, inputs_in_c_order
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import STAYED_THE_SAME, Result
@@ -205,5 +207,9 @@ Check = Callable[[Result, Session], Result]
 """Check of a run that has an answer, from its result so far and a session, which calls the implementation again and has
 the results of the other runs. It returns the same result where it finds nothing, or does not concern the run."""
 
-CHECKS: tuple[tuple[Check, ...], ...] = ((call_again, call_with_changed_argument), (require_valid_counterpart,))
+CHECKS: tuple[tuple[Check, ...], ...] = (
+    (call_again, call_with_changed_argument),
+    (call_in_parts,),
+    (require_valid_counterpart,),
+)
 """Every check, in the order in which they are made. Those of one round follow each other on the same run."""

@@ -9,7 +9,7 @@ other, so that a call also follows another case of its dtype.
 from collections.abc import Callable, Mapping, Sequence
 
 from attnspec.cases import Suite
-from attnspec.contract import declarations
+from attnspec.contract import CALLED_IN_PARTS, declarations
 from attnspec.contract.dtypes import ANY
 from attnspec.contract.implementation import Answer, Conversing, Implementation, hear_out
 from attnspec.grading import Run, Verdict, grade
@@ -38,7 +38,7 @@ def run_suite(
     declaration = implementation.declaration
     session = Session(suite, implementation, Resolved({**declaration.conventions, **(conventions or {})}), follower)
     requested = tuple(dtypes) if dtypes else declaration.dtypes
-    of_each_run, of_all_runs = CHECKS
+    of_each_run, of_parts, of_all_runs = CHECKS
     with session.warned.counting():
         settled, is_whole = _first_pass(session, requested, known, fail_fast=fail_fast)
         if is_whole:
@@ -47,7 +47,10 @@ def run_suite(
             order = {dtype: position for position, dtype in enumerate(requested)}
             numbered = [(order.get(key[1], 0), number, key) for number, key in enumerate(session.results)]
             backwards = [key for *_, key in sorted(numbered, reverse=True)]
-            _check(session, of_each_run, [key for key in backwards if key not in settled])
+            unsettled = [key for key in backwards if key not in settled]
+            # Parts come last, so that calls of the cases alone lie between two of the same.
+            _check(session, of_each_run, unsettled)
+            _check(session, of_parts, [key for key in unsettled if key[0] in CALLED_IN_PARTS])
         _check(session, of_all_runs, [*session.results])
         if is_whole:
             session.keep_pulls()

@@ -21,8 +21,8 @@ from attnspec.runner.result import Result
 from attnspec.runner.systematic import with_pull_of_sample, with_pulls
 from attnspec.runner.warned import Warned
 
-Occasion = Literal["first", "again", "changed", "counterpart"]
-"""Reason for a call: the first, once more, with one argument changed, or for the counterpart of a refusal."""
+Occasion = Literal["first", "again", "changed", "part", "counterpart"]
+"""Reason for a call: the first, once more, with one argument changed, a part of it, or the counterpart of a refusal."""
 
 SECOND_CALL = "a second call with the same inputs, after other cases had run"
 
@@ -30,6 +30,7 @@ OCCASIONS: Mapping[Occasion, str] = {
     "first": "",
     "again": f"{SECOND_CALL}: ",
     "changed": "a call with one argument changed: ",
+    "part": "a part of the case by itself: ",
     "counterpart": "the valid counterpart: ",
 }
 """Occasion to the beginning of a sentence about it."""

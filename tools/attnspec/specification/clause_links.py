@@ -4,6 +4,7 @@ A report leads from a failure to the clause that it breaks by one of them.
 """
 
 import os
+from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def clause_link(clause: str, *, files: bool) -> str | None:
     return (OPERATION_PAGES / known.page).as_uri()
 
 
+@cache
 def _published() -> str | None:
     """Return the address of the site in the project's metadata; None where it has none."""
     try:

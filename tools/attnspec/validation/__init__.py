@@ -20,6 +20,7 @@ from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.process.opening import open_target
 from attnspec.reports.report import Invocation, Report, invocation_of
 from attnspec.runner import Follower, Resolved, Result, Run, Share, offered_part, run_suite, share_of
+from attnspec.runner.invariance import invariance_failures, measured_invariance
 from attnspec.runner.of_run import layer_failures
 from attnspec.runner.systematic import systematic_errors, systematic_failures
 from attnspec.targets.target import TargetOptions, as_tuple, spelled_out, target_of
@@ -154,8 +155,10 @@ def make_report(
     without a result in a run that ended early, for the reason `ended_early`.
     """
     left_out = offered_part(suite, declaration.operations).left_out
-    systematic = systematic_errors(results, Resolved({**declaration.conventions, **conventions}))
-    results = (*results, *systematic_failures(systematic), *layer_failures(declaration.layer_checks))
+    resolved = Resolved({**declaration.conventions, **conventions})
+    systematic, in_parts = systematic_errors(results, resolved), measured_invariance(results, resolved)
+    of_run = (*systematic_failures(systematic), *invariance_failures(in_parts))
+    results = (*results, *of_run, *layer_failures(declaration.layer_checks))
     diagnosis: tuple[Diagnosis, ...] = ()
     declarations: Declarations | None = None
     # The catalogue of mistakes is loaded only where there is something to explain.
@@ -183,6 +186,7 @@ def make_report(
         not_run=not_run,
         ended_early=ended_early,
         systematic=systematic,
+        invariance=in_parts,
     )
 
 

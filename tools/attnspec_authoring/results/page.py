@@ -53,7 +53,8 @@ Passed; `~` failed by a known defect; `!` failed otherwise. *Worst* is the large
 _WITNESSES = """## Witnesses
 
 The random case that a short search found to come nearest to the tolerance, and that passes. It runs again by
-`attnspec validate NAME --select CASE`.
+`attnspec validate NAME --select CASE`; a program by `--command` in place of NAME, or, where it reads files, by
+`attnspec export --select CASE` and `attnspec grade`.
 """
 
 _DEFECTS = """## Known defects

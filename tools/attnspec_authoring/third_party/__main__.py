@@ -28,7 +28,7 @@ from attnspec_authoring.results import read_defects, read_implementations
 from attnspec_authoring.results.page import write_pages
 from attnspec_authoring.third_party.environments import environment_with, pinned
 from attnspec_authoring.third_party.known_defects import judge
-from attnspec_authoring.third_party.programs import run_program
+from attnspec_authoring.third_party.programs import run_program, witnesses_of_program
 from attnspec_authoring.third_party.recording import recorded, write_result
 from attnspec_authoring.third_party.running import outcome_of, run_implementation
 from attnspec_authoring.third_party.table import lines
@@ -146,12 +146,12 @@ def _written(
     """Write an outcome into the table, once its witnesses are searched, and say so."""
     if outcome.problem is not None:
         return f"Wrote nothing of {outcome.name}."
-    program = IMPLEMENTATIONS[outcome.name]
+    implementation = IMPLEMENTATIONS[outcome.name]
     tried, found = 0, ()
-    # A program that reads files answers no case that is drawn meanwhile.
-    if minutes and program.answers is None:
-        target = program.command or outcome.name
-        tried, found = witnesses_in(python, target, minutes, is_command=program.command is not None)
+    if minutes and implementation.command is not None:
+        tried, found = witnesses_of_program(implementation, 60 * minutes)
+    elif minutes:
+        tried, found = witnesses_in(python, outcome.name, minutes)
     today = datetime.date.today()
     document = recorded(outcome, defects, cases, profiles=profiles, date=today, searched=tried, witnesses=found)
     return f"Wrote {write_result(document).name} of {outcome.name}."

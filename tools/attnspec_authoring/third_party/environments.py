@@ -31,7 +31,8 @@ def environment_with(requirements: Sequence[str]) -> Generator[str]:
             [*command, "--editable", str(_ROOT), *requirements], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            # What a pip inside of pip said is indented.
+            said = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("ERROR")]
             raise MissingDependencyError(
                 f"{', '.join(requirements)} cannot be installed: {said[-1] if said else done.stderr.strip()}"
             )

@@ -26,7 +26,7 @@ from attnspec_draws.campaign.working import ask, open_once, planned
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from attnspec.targets import Implementation
+    from attnspec.runner import Result
     from attnspec_draws.campaign.plan import Kind
 
 SEED = "witness"
@@ -96,35 +96,25 @@ def _at_random(kinds: Sequence[Kind]) -> Iterator[Recipe]:
             yield Recipe(kind.operation, SEED, number, kind.limits_of(number))
 
 
-def graded_by(implementation: Implementation, task: Task) -> Callable[[Recipe], tuple[float, str] | None]:
-    """Return the function that calls an implementation for a case: error / tolerance and output of its worst element.
-
-    It returns None for what did not pass, and for what has no element to compare.
-    """
-
-    def grade(recipe: Recipe) -> tuple[float, str] | None:
-        (result,) = ask(implementation, [draw(recipe)], task)
-        worst = result.verdict.worst
-        return None if result.status != "pass" or worst is None else (worst.ratio, worst.output)
-
-    return grade
+def worst_of_pass(result: Result) -> tuple[float, str] | None:
+    """Return error / tolerance and output of the worst element; None for what did not pass, or compared none."""
+    worst = result.verdict.worst
+    return None if result.status != "pass" or worst is None else (worst.ratio, worst.output)
 
 
 def witnesses_of(target: Target, seconds: float) -> tuple[int, tuple[Witness, ...]]:
     """Search the witnesses of a target; returns how many cases were graded, too."""
     task = Task(target)
     kinds = planned(task, Sought(SEED))
-    search = Search(graded_by(open_once(task), task))
+    implementation = open_once(task)
+    search = Search(lambda recipe: worst_of_pass(ask(implementation, [draw(recipe)], task)[0]))
     search_for(seconds, search, kinds)
     return search.graded, search.worst()
 
 
-def witnesses_in(
-    python: str, target: str, minutes: float, *, is_command: bool = False
-) -> tuple[int, tuple[Witness, ...]]:
+def witnesses_in(python: str, target: str, minutes: float) -> tuple[int, tuple[Witness, ...]]:
     """Search the witnesses of a target in another interpreter; where that fails, says so and finds nothing."""
-    named = ["--command", target] if is_command else [target]
-    command = [python, "-m", __spec__.name, *named, "--minutes", str(minutes)]
+    command = [python, "-m", __spec__.name, target, "--minutes", str(minutes)]
     # To find out what is offered takes a while before the search begins.
     limit = 60 * minutes + _PLANNING
     try:
@@ -140,12 +130,11 @@ def witnesses_in(
 
 
 @click.command()
-@click.argument("name", required=False)
-@click.option("--command", metavar="COMMAND", help="A program that speaks the protocol, in place of NAME.")
+@click.argument("name")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
-def main(name: str | None, command: str | None, minutes: float) -> None:
+def main(name: str, minutes: float) -> None:
     """Search the random cases that NAME passes with the largest error / tolerance."""
-    graded, found = witnesses_of(Target(python=name, command=command), 60 * minutes)
+    graded, found = witnesses_of(Target(python=name), 60 * minutes)
     click.echo(json.dumps({"searched": graded, "witnesses": found}))
 
 

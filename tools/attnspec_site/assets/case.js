@@ -1,6 +1,6 @@
 "use strict";
 
-/* Tables of tensors as heat maps; the numbers stay, folded up. */
+/* Tables of tensors as heat maps, whose numbers stay, folded up; and the sentences of clauses. */
 
 const asValue = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
 
@@ -42,7 +42,9 @@ function drawExpected(picture, [values, tolerance]) {
 
 function drawTables() {
   for (const table of document.querySelectorAll("main table.t")) {
-    const scroll = table.parentElement;
+    const scroll = make("div", { class: "scroll" });
+    table.before(scroll);
+    scroll.append(table);
     const [picture, layers] = pictureOf(table);
     const around = make("div", { class: "drawn run" });
     scroll.replaceWith(around);
@@ -51,4 +53,17 @@ function drawTables() {
   }
 }
 
+/** A clause has its sentence on its own page and in one list for all cases: it binds hundreds of them. */
+function quoteClauses() {
+  const named = document.querySelector("#clauses");
+  const quoted = make("dl", { class: "clauses" });
+  for (const link of named.querySelectorAll("a")) {
+    const sentence = make("dd");
+    sentence.innerHTML = window.clauses[link.textContent];
+    quoted.append(make("dt", {}, link), sentence);
+  }
+  named.replaceWith(quoted);
+}
+
 drawTables();
+quoteClauses();

@@ -1,8 +1,10 @@
 "use strict";
 
-/* What every page can do: colours, the search by key, copying, and the rest of a list. */
+/* What every page can do: the menu, colours, the search by key, copying, and the rest of a list. */
 
-const root = document.body.dataset.root;
+// The script stands in the bar of a page; its own address says where the site begins.
+const bar = document.currentScript.parentElement;
+const root = document.currentScript.getAttribute("src").slice(0, -"assets/site.js".length);
 const element = (tag, text, attributes = {}) => {
   const made = document.createElement(tag);
   made.textContent = text;
@@ -18,6 +20,16 @@ function kept(name, value) {
   } catch {
     return null;
   }
+}
+
+/** Thousands of pages have the menu and the search: written out, they would be a tenth of the site. */
+function offerMenu() {
+  const pages = element("nav", "", { "aria-label": "Site" });
+  for (const [name, address] of Object.entries(window.menu)) pages.append(element("a", name, { href: root + address }), " ");
+  const search = element("form", "", { role: "search", action: `${root}search.html` });
+  search.append(element("input", "", { type: "search", name: "q", "aria-label": "Search the site", placeholder: "Search" }));
+  bar.before(element("a", "Skip to the content", { class: "skip", href: "#main" }));
+  bar.append(pages, search);
 }
 
 function offerColours() {
@@ -37,7 +49,7 @@ function offerColours() {
   });
   dark.addEventListener("change", say);
   say();
-  document.querySelector(".bar").append(button);
+  bar.append(button);
 }
 
 function listenToKeys() {
@@ -89,12 +101,12 @@ function showRest(line) {
   const { cases, mistakes, catching: steps } = window.relations;
   let at = 0;
   const catching = steps.map((own) => ((at = 0), own.map((step) => (at += step))));
-  const { relation, of } = line.dataset;
-  const folder = relation;
-  const ids =
-    relation === "cases"
-      ? catching[mistakes.indexOf(of)].map((position) => cases[position])
-      : mistakes.filter((_, position) => catching[position].includes(cases.indexOf(of)));
+  const of = document.querySelector("h1").textContent;
+  const isMistake = mistakes.includes(of);
+  const folder = isMistake ? "cases" : "mistakes";
+  const ids = isMistake
+    ? catching[mistakes.indexOf(of)].map((position) => cases[position])
+    : mistakes.filter((_, position) => catching[position].includes(cases.indexOf(of)));
   const list = element("ul", "", { class: "list" });
   for (const id of ids) {
     const link = element("a", "", { href: `${root}${folder}/${id}.html` });
@@ -122,9 +134,12 @@ function unfoldForPaper() {
   });
 }
 
-unfoldForPaper();
+offerMenu();
 offerColours();
 listenToKeys();
-offerScrolling();
-offerCopies();
-offerRest();
+unfoldForPaper();
+document.addEventListener("DOMContentLoaded", () => {
+  offerScrolling();
+  offerCopies();
+  offerRest();
+});

@@ -1,5 +1,6 @@
 """The pytest plugin, in runs of pytest of its own."""
 
+import re
 import sys
 import tomllib
 from importlib import import_module
@@ -89,6 +90,15 @@ def test_a_failure_is_reported_shortly_and_what_failures_share_once_at_the_end(r
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*WrongResultError*")
+
+
+@pytest.mark.parametrize(("site", "links"), [("https://attnspec.example", 1), ("", 0)])
+def test_failures_end_with_one_link_to_a_clause(site, links, run, monkeypatch):
+    monkeypatch.setenv("ATTNSPEC_SITE", site)
+    text = run("--attnspec=wrong.py", f"--attnspec-select={ROWS}").stdout.str()
+    assert text.count("://") == links, "a file of this machine is linked on a terminal alone"
+    if links:
+        assert re.search(r"^(softmax\.[\w.]+): https://attnspec\.example/clauses/\1\.html$", text, re.MULTILINE)
 
 
 def test_many_failures_stay_short(run, pytester):

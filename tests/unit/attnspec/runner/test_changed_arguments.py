@@ -24,6 +24,10 @@ MOVE_NO_FIRST_OUTPUT = {
     ("scaled_dot_product_attention", "output_dtype"),
     ("scaled_dot_product_attention_backward", "output"),
     ("scaled_dot_product_attention_backward", "logsumexp"),
+    ("qk_norm", "key"),
+    ("qk_norm", "key_weight"),
+    # The weights that fit the one do not fit the other, but of a single head, for which both are the same.
+    ("qk_norm", "normalized_over"),
     ("rotary_frequencies", "attention_factor"),
     ("rotary_frequencies", "magnitude_scaling"),
     ("rotary_frequencies", "magnitude_scaling_all_dimensions"),

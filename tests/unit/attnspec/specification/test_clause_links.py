@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 import attnspec
+from attnspec.pytest_plugin.explaining import summary_lines
 from attnspec.reports.formats.console import print_report
 from attnspec.specification import clause_links
 from attnspec.specification.clause_links import SITE_VARIABLE, clause_link, remember_site
@@ -63,10 +64,8 @@ def test_an_unknown_clause_has_no_page():
     assert clause_link("softmax.of_yesterday", files=True) is None
 
 
-@pytest.mark.parametrize(("is_terminal", "links"), [(True, 1), (False, 0)])
-def test_a_failing_report_has_one_link_on_a_terminal(built, is_terminal, links):
-    remember_site(built)
-
+@pytest.fixture(scope="module")
+def report():
     def softmax_of_columns(x, axis=-1):
         return np.exp(x) / np.exp(x).sum(axis=0, keepdims=True)
 
@@ -74,10 +73,20 @@ def test_a_failing_report_has_one_link_on_a_terminal(built, is_terminal, links):
         softmax_of_columns, operation="softmax", select="documents/001/softmax_of_*", probes=False
     )
     assert not report.conforms
+    return report
+
+
+@pytest.mark.parametrize(("is_terminal", "links"), [(True, 1), (False, 0)])
+def test_a_failing_report_has_one_link_on_a_terminal(report, built, is_terminal, links):
+    remember_site(built)
     console = Console(file=io.StringIO(), force_terminal=is_terminal, width=60, color_system=None)
     print_report(report, console)
     printed = console.file.getvalue()
     assert printed.count("://") == links
+    # Pytest ends with the same.
+    lines = summary_lines(report.results, files=is_terminal)
+    assert sum("://" in line for line in lines) == links
+    assert not links or lines[-1] in printed
     if links:
         page = (built / "clauses" / f"{CLAUSE}.html").as_uri()
         assert f"{CLAUSE}: {page}\n" in printed, "in one piece, however narrow the terminal is"

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from attnspec.base import __version__
+
 from .conftest import CONTEXT, GOLDEN, REFUSAL, ROWS
 
 COLUMNS = "documents/001/softmax_of_columns"
@@ -34,7 +36,8 @@ def test_added_revised_and_retired_are_counted_by_profile(golden):
 
 
 def test_nothing_changed_is_reported(golden):
-    assert golden.attnspec("release", "--changes")[1] == "### Fixtures\n\nNo fixture has changed since 0.1.0.\n"
+    said = f"### Fixtures\n\nNo fixture has changed since {__version__}.\n"
+    assert golden.attnspec("release", "--changes")[1] == said
 
 
 def test_what_was_released_is_not_reported_again(golden):
@@ -95,6 +98,22 @@ def test_a_changelog_that_cannot_take_it_is_said(golden, tmp_path):
     status, _, err = golden.attnspec("release", "--changelog", changelog)
     assert status == 2
     assert "has no heading '## Unreleased'" in err
+
+
+def test_a_release_in_one_command(golden, tmp_path):
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text(BEFORE + AFTER, "utf-8")
+    change_all(golden)
+    final = ("release", "--changelog", changelog, "--final")
+    said = f"{golden.folder / 'released.json'}: 4 cases, released as {__version__}.\n"
+    assert golden.attnspec(*final) == (0, said, "")
+    released = BEFORE.replace("## Unreleased", f"## Unreleased\n\n## {__version__}")
+    assert changelog.read_text("utf-8") == released + "\n" + SECTION + AFTER
+    assert "No fixture has changed" in golden.attnspec("release", "--changes")[1]
+    # A version is released once.
+    status, _, err = golden.attnspec(*final)
+    assert (status, f"has a section of {__version__} already" in err) == (2, True)
+    assert golden.attnspec("release", "--final")[0] == 2
 
 
 def test_the_shipped_changelog_can_take_it(golden, tmp_path):

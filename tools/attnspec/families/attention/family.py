@@ -96,6 +96,7 @@ FAMILY = Family(
     empty=without_keys,
     also_right=_also_right,
     lacks_property=_imported_when_called(f"{_HERE}.weight_initialisation:lacks_property"),
+    parts=_imported_when_called(f"{_HERE}.parts:parts"),
     changes_tolerance={"alibi_bias": ("alibi_slopes",), "dequantized": _SCALES, "quantized_weights": _SCALES},
     needs=needs,
     layouts=_layouts,

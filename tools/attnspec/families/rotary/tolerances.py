@@ -114,13 +114,13 @@ def _rotation_tolerance(inputs: Mapping[str, Any], attributes: Mapping[str, Any]
     # An axis for the runs that a precision stands for, where it stands for several.
     error, largest = np.zeros((*np.shape(precision.output), *x.shape)), np.zeros(x.shape)
     for features, products in zip(pairs, ((cos * first, -sin * second), (sin * first, cos * second)), strict=True):
-        turned = _sum_of_products(*products, precision)
+        turned = sum_of_products(*products, precision)
         value[..., features], error[..., features] = turned.value, turned.error
         largest[..., features] = np.fmax(*map(np.abs, products))
     return RotationBound(Estimate(value, error), largest, precision)
 
 
-def _sum_of_products(left: NDArray[Any], right: NDArray[Any], precision: Precision) -> Estimate:
+def sum_of_products(left: NDArray[Any], right: NDArray[Any], precision: Precision) -> Estimate:
     """Return value and tolerance of the sum of two products.
 
     With three roundings and no more this is a worst case, and needs no doubling: each product is rounded as it is

@@ -65,6 +65,7 @@ def markdown(document: Mapping[str, Any]) -> str:
     left_out = left_out_sentences(document.get("left_out", {}))
     systematic = document.get("systematic", ())
     left_out += [wording.systematic_in_short(systematic)] if systematic else []
+    left_out += wording.invariance_in_short(document.get("invariance", ()))
     tail = [*_known(document), *_reasons(document), *map(prose, (*left_out, f"{closing}."))]
     diagnosis = _fitting(_diagnosis(document), _LONGEST_DIAGNOSIS, "lines")
     room = _LONGEST - sum(len(line) + 1 for line in (*head, *diagnosis, *tail))

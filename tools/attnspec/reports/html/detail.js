@@ -159,7 +159,7 @@ function calledWith(drawn) {
 }
 
 function clauseList(about) {
-  const items = about.clauses.map((clause) => make("div", {}, make("dt", {}, refer(clause)), make("dd", {}, ...clauseWords(clause))));
+  const items = about.clauses.map((clause) => make("div", {}, make("dt", {}, refer(clause), " ", ...pageOfClause(clause)), make("dd", {}, ...clauseWords(clause))));
   const section = make("section", {}, make("h3", {}, "Clauses"), make("dl", { class: "clauses" }, ...items));
   for (const erratum of about.errata) section.append(erratumLine(erratum));
   return section;

@@ -60,6 +60,7 @@ function clauseEntry(id) {
   return [
     entryName(id),
     make("p", {}, ...prose(text, page)),
+    ...pageOfClause(id).map((link) => make("p", { class: "small" }, link)),
     ...(mistakes.length ? [make("p", { class: "small" }, "Broken by ", ...refersTo(mistakes), ".")] : []),
     ...casesLine("Exercised by", exercising.get(id) ?? [], { clause: id }),
   ];

@@ -7,6 +7,7 @@ from typing import Any
 from attnspec.cases import Case, Suite
 from attnspec.grading import WRONG
 from attnspec.specification import clauses, errata, page_title
+from attnspec.specification.clause_links import clause_link
 from attnspec_mistakes import CATALOGUE, rarer_mistakes
 
 _LEADS_TO = (
@@ -33,7 +34,10 @@ def glossary(documents: Sequence[Mapping[str, Any]], suite: Suite, detailed: Seq
     of_errata = _named("errata", results, cases) | {entry["erratum"] for entry in found if entry["erratum"]}
     known = {name: clause for name, clause in clauses().items() if name in of_clauses}
     return {
-        "clauses": {name: {"text": clause.text, "page": clause.page} for name, clause in known.items()},
+        "clauses": {
+            name: {"text": clause.text, "page": clause.page, "link": clause_link(name, files=True)}
+            for name, clause in known.items()
+        },
         "pages": {page: page_title(page) for page in dict.fromkeys(clause.page for clause in known.values())},
         "mistakes": mistakes,
         "errata": {

@@ -12,6 +12,13 @@ function refer(id) {
   return isKnown(id) ? make("a", { href: `#${id}` }, name) : name;
 }
 
+/** The link to the page of a clause on a site; to a file only from a report that is a file, too. */
+function pageOfClause(id) {
+  const link = data.clauses[id]?.link;
+  if (!link || (link.startsWith("file:") && location.protocol !== "file:")) return [];
+  return [make("a", { href: link, rel: "external noreferrer", class: "small", "aria-label": `Page of ${id}` }, "its page")];
+}
+
 /** Ids in a row. */
 function refersTo(ids) {
   return ids.flatMap((id, position) => (position ? [", ", refer(id)] : [refer(id)]));

@@ -1,6 +1,11 @@
 """Every clause, mistake, erratum and case that the page names is a link, and its address survives what is done."""
 
 import re
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from attnspec.reports.html import html_page
 
 SQUARE = "causal/square"
 CLAUSE = "sdpa.causal.top_left"
@@ -25,7 +30,33 @@ def test_no_link_leads_nowhere(opened):
         "[...document.querySelectorAll(\"a:not([href^='#'])\")].map((link) => [link.href, link.rel])"
     )
     assert outside
-    assert all(address.startswith("https://") and "noreferrer" in rel for address, rel in outside)
+    assert all("noreferrer" in rel for _, rel in outside)
+    of_clauses = {address for address, _ in outside if address.startswith("file:")}
+    assert of_clauses
+    assert all(Path(url2pathname(urlsplit(address).path)).is_file() for address in of_clauses)
+    assert all(address.startswith("https://") for address, _ in outside if address not in of_clauses)
+
+
+def links_to_clauses(page):
+    page.evaluate("ordered.slice(0, 1).forEach((about) => toggle(about, byId(`case-${about.at}`)))")
+    return [link.get_attribute("href") for link in page.get_by_role("link", name=re.compile("^Page of ")).all()]
+
+
+def test_a_failing_case_leads_to_the_pages_of_its_clauses(context, wrong, suite, files, monkeypatch, tmp_path):
+    page = context.new_page()
+    page.goto(files["wrong"])
+    assert any(link.endswith((".html", ".md")) for link in links_to_clauses(page))
+    # Whoever is sent a report, or reads it on a server, has no such files.
+    served = "http://reports.example/report.html"
+    body = Path(url2pathname(urlsplit(files["wrong"]).path)).read_text("utf-8")
+    page.route(served, lambda route: route.fulfill(body=body, content_type="text/html"))
+    page.goto(served)
+    assert links_to_clauses(page) == []
+    monkeypatch.setenv("ATTNSPEC_SITE", "https://attnspec.example/latest")
+    (tmp_path / "report.html").write_text(html_page([wrong], ["almost right"], suite), "utf-8")
+    page.goto((tmp_path / "report.html").as_uri())
+    assert f"https://attnspec.example/latest/clauses/{CLAUSE}.html" in links_to_clauses(page)
+    page.close()
 
 
 def test_whatever_the_page_names_is_a_link(opened):

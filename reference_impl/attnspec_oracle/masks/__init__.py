@@ -1,0 +1,1 @@
+"""Masks, pair by pair."""

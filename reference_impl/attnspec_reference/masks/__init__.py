@@ -1,0 +1,1 @@
+"""Masks: which keys a query may attend to."""

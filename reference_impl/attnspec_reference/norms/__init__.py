@@ -1,0 +1,1 @@
+"""Norms: tokens, queries and keys brought to one size."""

@@ -1,0 +1,1 @@
+"""Norms, as the harness judges them."""

@@ -1,0 +1,61 @@
+"""Which case is there to catch which mistakes."""
+
+TARGETS = """
+norms/qk_all_heads_as_many_as_features: weights_feature_by_feature heads_out_of_order
+norms/qk_all_heads_grouped: query_and_key_together weights_of_first_head
+norms/qk_all_heads_unlike: over_each_head
+norms/qk_epsilon_half: epsilon_outside_the_root epsilon_ignored epsilon_as_floor epsilon_divided
+norms/qk_epsilon_1e_5_small: epsilon_fixed
+norms/qk_fortran_tables: table_strides_ignored
+norms/qk_fortran_tokens: strides_ignored
+norms/qk_gapped_weights: weight_strides_ignored
+norms/qk_head_plain: all_heads_by_default sum_of_squares weights_ignored offset_always
+norms/qk_head_same_numbers: weights_exchanged query_weight_for_key key_weight_for_query
+norms/qk_head_shifted: mean_subtracted
+norms/qk_head_unlike: over_all_heads over_heads root_of_query root_of_first_token key_as_it_is query_as_it_is
+norms/qk_large: through_float16
+norms/qk_one_array: query_written_in_place key_written_in_place
+norms/qk_one_small: offset_for_query_alone
+norms/qk_one_zeros: offset_ignored offset_twice
+norms/qk_order_batch: tables_of_first_entry
+norms/qk_order_default: interleaved_by_default key_not_rotated not_rotated
+norms/qk_order_partial: rotated_part_alone rest_dropped
+norms/qk_order_right_angle: after_rotation turned_back
+norms/qk_order_right_angle_interleaved: pairing_ignored
+norms/qk_order_three_tokens: tables_of_first_token
+norms/qk_order_unlike_weights: weight_after_rotation
+norms/qk_other_cos: tables_remembered
+norms/qk_other_epsilon: epsilon_remembered
+norms/qk_other_query_weight: weights_remembered
+norms/qk_rejects_key_of_one_token: key_apart
+norms/qk_rejects_no_heads: axes_filled_in
+norms/qk_rejects_normalized_over_heads: unknown_features_as_head
+norms/qk_rejects_one_weight: weights_repeated
+norms/qk_rejects_pairing_neox: unknown_pairing_as_half
+norms/qk_rejects_sines_alone: tables_fitted
+norms/qk_rejects_weight_offset_two: unknown_offset_as_zero
+norms/qk_small_behind_large: mean_in_half_precision
+norms/rms_alike: mean_subtracted variance
+norms/rms_epsilon_1e_5_small: epsilon_fixed
+norms/rms_epsilon_four: epsilon_squared epsilon_as_floor
+norms/rms_epsilon_one: epsilon_outside_the_root epsilon_ignored epsilon_divided
+norms/rms_fortran_x: strides_ignored
+norms/rms_gapped_weight: weight_strides_ignored
+norms/rms_large: through_float16
+norms/rms_nan: nonfinite_as_zero
+norms/rms_offset_plain: one_added_after
+norms/rms_offset_zeros: offset_ignored offset_twice
+norms/rms_other_epsilon: epsilon_remembered
+norms/rms_other_weight: weight_remembered
+norms/rms_plain: sum_of_squares unbiased_mean root_missing root_of_few_digits offset_always
+norms/rms_readonly_weight: one_added_in_place
+norms/rms_readonly_x: written_in_place
+norms/rms_rejects_offset_two: unknown_offset_as_zero
+norms/rms_rejects_one_weight: weight_repeated
+norms/rms_small_behind_large_30: sum_in_half_precision
+norms/rms_squares_beyond_float16: squares_in_half_precision
+norms/rms_unlike_tokens: over_tokens over_entry root_of_first_token
+norms/rms_weight_twos: weight_ignored weight_before_norm weight_reversed
+norms/rms_width_7: last_tile_left_out mean_of_padded_row
+"""
+"""A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""

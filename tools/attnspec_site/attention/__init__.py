@@ -1,0 +1,1 @@
+"""Pages of the site that are about attention alone: the playground."""
