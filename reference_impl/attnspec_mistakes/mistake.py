@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from attnspec_mistakes.patches import Computation
 
 _OPERATIONS = {
+    "absorbed": "absorbed_latent_attention",
+    "latent": "latent_attention",
     "append": "append_cache",
     "merge": "merge_states",
     "multi_head": "multi_head_attention",

@@ -26,7 +26,7 @@ def slots_as(change: Callable[[Integers], Integers]) -> Computation:
     return patch(write_slots, written=wrapped)
 
 
-def places_as(change: Callable[[Integers, tuple[int, ...]], tuple[Integers, ...]]) -> Computation:
+def slots_in_pages_as(change: Callable[[Integers, tuple[int, ...]], tuple[Integers, ...]]) -> Computation:
     """Find another page and position for a slot, from the shape of the pool; both stay within it."""
 
     def placed(pool: Array, tokens: Array, slots: Integers) -> Array:
@@ -147,9 +147,9 @@ unchecked_pages = patch(write_paged_cache, check_tokens=lambda *_: None, page_of
 
 FUNCTIONS: Mapping[str, Making] = {
     "slots.one_late": slots_as(lambda slots: np.where(slots >= 0, slots + 1, slots)),
-    "slots.page_and_position_exchanged": places_as(lambda slots, shape: pages_of(slots, shape[1])[::-1]),
-    "slots.by_number_of_pages": places_as(lambda slots, shape: pages_of(slots, shape[0])),
-    "slots.page_as_slot": places_as(lambda slots, _: (slots, np.zeros_like(slots))),
+    "slots.page_and_position_exchanged": slots_in_pages_as(lambda slots, shape: pages_of(slots, shape[1])[::-1]),
+    "slots.by_number_of_pages": slots_in_pages_as(lambda slots, shape: pages_of(slots, shape[0])),
+    "slots.page_as_slot": slots_in_pages_as(lambda slots, _: (slots, np.zeros_like(slots))),
     "slots.heads_before_positions": patch(write_slots, written=heads_before_positions),
     "slots.counted": slots_as(lambda slots: np.where(slots >= 0, np.arange(len(slots)), slots)),
     "slots.counted_from_first": slots_as(

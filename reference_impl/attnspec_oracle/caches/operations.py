@@ -73,10 +73,10 @@ def write_slots(
 ) -> Outputs:
     """Evaluate ``write_slots`` (clauses ``slots.*``): quotients are fractions, rounded once."""
     size = key_pool.shape[1]
-    places = [divmod(slot, size) if slot >= 0 else None for slot in slot_mapping.tolist()]
+    destinations = [divmod(slot, size) if slot >= 0 else None for slot in slot_mapping.tolist()]
     return _known(
-        present_key=_placed(key_pool, key, places, key_scale),
-        present_value=_placed(value_pool, value, places, value_scale),
+        present_key=_placed(key_pool, key, destinations, key_scale),
+        present_value=_placed(value_pool, value, destinations, value_scale),
     )
 
 
@@ -93,23 +93,23 @@ def write_paged_cache(
 ) -> Outputs:
     """Evaluate ``write_paged_cache`` (clauses ``pages.*``)."""
     size = key_pool.shape[1]
-    places: list[tuple[int, int] | None] = []
+    destinations: list[tuple[int, int] | None] = []
     for sequence, position in zip(batch_indices.tolist(), positions.tolist(), strict=True):
         pages = page_indices.tolist()[page_starts[sequence] : page_starts[sequence + 1]]
-        places.append((pages[position // size], position % size))
+        destinations.append((pages[position // size], position % size))
     return _known(
-        present_key=_placed(key_pool, key, places, None),
-        present_value=_placed(value_pool, value, places, None),
+        present_key=_placed(key_pool, key, destinations, None),
+        present_value=_placed(value_pool, value, destinations, None),
     )
 
 
 def _placed(
-    pool: NDArray[Any], tokens: NDArray[Any], places: Sequence[tuple[int, int] | None], scale: NDArray[Any] | None
+    pool: NDArray[Any], tokens: NDArray[Any], destinations: Sequence[tuple[int, int] | None], scale: NDArray[Any] | None
 ) -> NDArray[Any]:
     placed: NDArray[Any] = pool.astype(np.float64)
     scales = None if scale is None else np.broadcast_to(scale, tokens.shape[1:2])
     for (token, head, feature), number in np.ndenumerate(tokens):
-        found: tuple[int, int] | None = places[int(token)]
+        found: tuple[int, int] | None = destinations[int(token)]
         if found is not None:
             placed[(*found, head, feature)] = (
                 number if scales is None else _quantized(float(number), float(scales[head]), pool.dtype)

@@ -58,41 +58,48 @@ def write_paged_cache(
     # Check the inputs
     size = max(np.shape(key_pool)[1], 1) if np.ndim(key_pool) == 4 else 1
     tokens = np.shape(key)[:1]
-    sequences, places = np.asarray(batch_indices), np.asarray(positions)
+    sequences, token_positions = np.asarray(batch_indices), np.asarray(positions)
     pages, starts = np.asarray(page_indices), np.asarray(page_starts)
-    check_tokens(sequences, places, tokens, pages, starts, size)
+    check_tokens(sequences, token_positions, tokens, pages, starts, size)
 
     # Find the page of each token
-    page = page_of(sequences, places, pages, starts, size)
+    page = page_of(sequences, token_positions, pages, starts, size)
 
     # Find its slot
-    slots = slot_of(page, places, size)
+    slots = slot_of(page, token_positions, size)
 
     # Write
     return write_slots(key_pool, value_pool, key, value, slots)
 
 
 def check_tokens(
-    sequences: Integers, places: Integers, tokens: tuple[int, ...], pages: Integers, starts: Integers, size: int
+    sequences: Integers,
+    token_positions: Integers,
+    tokens: tuple[int, ...],
+    pages: Integers,
+    starts: Integers,
+    size: int,
 ) -> None:
     """Refuse tokens whose sequence or page there is not."""
-    if not sequences.shape == places.shape == tokens:
-        raise ValueError(f"batch_indices has shape {sequences.shape}, positions {places.shape}; both need {tokens}.")
+    if not sequences.shape == token_positions.shape == tokens:
+        raise ValueError(
+            f"batch_indices has shape {sequences.shape}, positions {token_positions.shape}; both need {tokens}."
+        )
     if starts.ndim != 1 or pages.ndim != 1 or np.any(np.diff(starts) < 0) or np.any(starts[-1:] > pages.size):
         raise ValueError(f"page_starts is {starts.tolist()}; its numbers rise, and end with the pages of all.")
     if np.any(sequences < 0) or np.any(sequences >= starts.size - 1):
         raise ValueError(f"batch_indices is {sequences.tolist()}; there are {starts.size - 1} sequences.")
-    if np.any(places < 0) or np.any(places // size >= np.diff(starts)[sequences]):
-        raise ValueError(f"positions is {places.tolist()}; a token lies beyond the pages of its sequence.")
+    if np.any(token_positions < 0) or np.any(token_positions // size >= np.diff(starts)[sequences]):
+        raise ValueError(f"positions is {token_positions.tolist()}; a token lies beyond the pages of its sequence.")
     if np.any(pages < 0):
         raise ValueError(f"page_indices is {pages.tolist()}; no page is below 0.")
 
 
-def page_of(sequences: Integers, places: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
+def page_of(sequences: Integers, token_positions: Integers, pages: Integers, starts: Integers, size: int) -> Integers:
     """Give the page that holds the position of each token: of the pages of its own sequence."""
-    return pages[starts[sequences] + places // size]
+    return pages[starts[sequences] + token_positions // size]
 
 
-def slot_of(page: Integers, places: Integers, size: int) -> Integers:
+def slot_of(page: Integers, token_positions: Integers, size: int) -> Integers:
     """Give the slot of each token in the pool."""
-    return page * size + places % size
+    return page * size + token_positions % size

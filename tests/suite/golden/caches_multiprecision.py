@@ -84,9 +84,9 @@ class InPages:
     def written(self, name, index, number):
         pool, new = getattr(self.inputs, f"{name}_pool"), getattr(self.inputs, name)
         page, position, head, feature = index
-        if (page, position) not in self.places():
+        if (page, position) not in self.destinations():
             return number_of(pool[index], number)
-        written = new[self.places().index((page, position)), head, feature]
+        written = new[self.destinations().index((page, position)), head, feature]
         scale = getattr(self.inputs, f"{name}_scale", None)
         if scale is None:
             return number_of(written, number)
@@ -119,7 +119,7 @@ class InPages:
 class WriteSlots(InPages, Evaluation):
     operation = "write_slots"
 
-    def places(self):
+    def destinations(self):
         size = self.inputs.key_pool.shape[1]
         return [(slot // size, slot % size) if slot >= 0 else None for slot in self.inputs.slot_mapping.tolist()]
 
@@ -127,7 +127,7 @@ class WriteSlots(InPages, Evaluation):
 class WritePagedCache(InPages, Evaluation):
     operation = "write_paged_cache"
 
-    def places(self):
+    def destinations(self):
         size, starts = self.inputs.key_pool.shape[1], self.inputs.page_starts.tolist()
         tokens = zip(self.inputs.batch_indices.tolist(), self.inputs.positions.tolist(), strict=True)
         return [

@@ -51,7 +51,7 @@ def _written(case: Case, name: str) -> list[str]:
         dtype = case.inputs[f"{name}_pool"].dtype.name
         written = f"np.clip({name}[t] / np.expand_dims({name}_scale, -1), {_LARGEST[dtype]})"
         written = f"np.rint({written})" if dtype == "int8" else f"({written}).astype(ml_dtypes.{dtype})"
-    return [f"        present_{name}[page, place] = {written}"]
+    return [f"        present_{name}[page, row] = {written}"]
 
 
 def _slot_lines(case: Case) -> list[str]:
@@ -61,7 +61,7 @@ def _slot_lines(case: Case) -> list[str]:
         "present_key, present_value = key_pool.copy(), value_pool.copy()",
         "for t, slot in enumerate(slot_mapping):",
         "    if slot >= 0:",
-        "        page, place = divmod(slot, key_pool.shape[1])",
+        "        page, row = divmod(slot, key_pool.shape[1])",
         *(line for name in _NAMES for line in _written(case, name)),
     ]
 
@@ -70,9 +70,9 @@ def _page_lines(_: Case) -> list[str]:
     return [
         "present_key, present_value = key_pool.copy(), value_pool.copy()",
         "for t, (b, position) in enumerate(zip(batch_indices, positions)):",
-        "    page, place = divmod(position, key_pool.shape[1])",
+        "    page, row = divmod(position, key_pool.shape[1])",
         "    page = page_indices[page_starts[b] + page]",
-        "    present_key[page, place], present_value[page, place] = key[t], value[t]",
+        "    present_key[page, row], present_value[page, row] = key[t], value[t]",
     ]
 
 

@@ -135,7 +135,7 @@ def cases() -> tuple[AuthoredCase, ...]:
     for dtype, tokens in above.items():
         name = f"{dtype.removeprefix('float8_').removesuffix('fn')}_above_the_middle"
         title = f"{dtype}: quotients just above the middle of two numbers"
-        held = tuple(each for each in EVERY_DTYPE if each != "bfloat16")
+        kept_in = tuple(each for each in EVERY_DTYPE if each != "bfloat16")
         clauses = ("quantize", "round")
-        found.append(_quantized(name, title, dtype, tokens, tokens[::-1].copy(), (0.5, 0.5), clauses, dtypes=held))
+        found.append(_quantized(name, title, dtype, tokens, tokens[::-1].copy(), (0.5, 0.5), clauses, dtypes=kept_in))
     return tuple(found)
