@@ -31,6 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "attnspec.offline",
         "attnspec_draws",
         "attnspec_draws.attention",
+        "attnspec_draws.masks",
         "attnspec_draws.rotary",
         "attnspec_modules",
         "attnspec_probes",

@@ -46,7 +46,8 @@ Operation                        Cannot be expressed
 others                           Transformers has no operator for them
 ================================ ====================================================================
 
-Both have the rotary positions of ``attnspec_adapters.transformers_rotary`` but for the eager one. The kernels are
+Both have the rotary positions of ``attnspec_adapters.transformers_rotary`` and the masks of
+``attnspec_adapters.transformers_masks`` but for the eager one. The kernels are
 PyTorch's: see the adapter `torch`. The conventions were found by running Transformers 5.23 with PyTorch 2.13 on a CPU,
 and the tests run it again.
 """
@@ -65,6 +66,7 @@ from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters import transformers_rotary as rotary
 from attnspec_adapters.composing import composed, taking
+from attnspec_adapters.transformers_masks import attention_mask
 
 MaskFunction = Callable[[Any, Any, Any, Any], Any]
 
@@ -208,8 +210,10 @@ adapter = composed(
     rotary.rotary_frequencies,
     rotary.rotary_tables,
     rotary.apply_rotary,
+    attention_mask,
     dtypes=FLOAT_DTYPES,
     conventions={
+        "attention_mask.input_checks": "lenient",
         "scaled_dot_product_attention.half_precision_grade": "fused",
         "scaled_dot_product_attention.input_checks": "lenient",
         "scaled_dot_product_attention.masked_nonfinite": "propagates",

@@ -497,6 +497,77 @@ def causal_mask(seed, _, elements, longest):
     return {}, found | ({"additive": True} if Stream(f"{seed}/additive").share(50) else {})
 
 
+SHARES_OF_RULES = {
+    "is_causal": 50,
+    "window": 30,
+    "chunk": 25,
+    "prefix_lengths": 25,
+    "query_starts": 15,
+    "query_documents": 25,
+    "parents": 20,
+    "attended_blocks": 25,
+    "key_lengths": 25,
+    "query_lengths": 15,
+    "left_padding": 20,
+    "block_size": 50,
+}
+
+
+def attention_mask(seed, _, elements, longest):
+    """The arrays, and the attributes."""
+    stream = Stream(f"{seed}/extents")
+    lengths = {axis: stream.between(1, 8) for axis in ("batch", "queries", "keys")}
+    for _ in range(stream.of_pairs([(0, 1), (1, 4), (2, 1)])):
+        axis = stream.by_weight(queries=1, keys=1)
+        lengths[axis] = stream.any_size(1, longest)
+    lengths = {axis: min(length, longest) for axis, length in lengths.items()}
+    batch, queries, keys = halved(lengths, lambda found: prod(found.values()), elements).values()
+    rules = {name for name, share in SHARES_OF_RULES.items() if Stream(f"{seed}/has {name}").share(share)}
+    if "query_starts" in rules:
+        rules -= {"prefix_lengths", "query_documents", "parents", "key_lengths", "query_lengths", "left_padding"}
+    found = {"query_length": queries} | ({} if keys == queries else {"key_length": keys})
+    stream = Stream(f"{seed}/positions")
+    kind, offset = stream.of_pairs([("key 0", 3), ("offset", 4), ("last", 4)]), stream.between(-queries, keys)
+    if kind == "offset" and "query_starts" not in rules:
+        found["offset"] = offset
+    if kind == "last":
+        found["causal_alignment"] = "bottom_right"
+    window, block, table = (Stream(f"{seed}/{name}") for name in ("window", "block_size", "attended_block_size"))
+    sides = [window.between(0, 4), window.between(0, 4)]
+    values = {
+        "is_causal": True,
+        "window": [None if side == 4 else side for side in sides],
+        "chunk": Stream(f"{seed}/chunk").between(1, 5),
+        "block_size": [block.between(1, 4), block.between(1, 4)],
+    }
+    found |= {name: value for name, value in values.items() if name in rules}
+    arrays = {}
+    most = {"key_lengths": keys, "query_lengths": queries, "left_padding": keys // 2, "prefix_lengths": keys}
+    for name, largest in most.items():
+        if name in rules:
+            arrays[name] = ((batch,), Stream(f"{seed}/{name}").whole(batch, 0, largest))
+    for side, length in (("query", queries), ("key", keys)):
+        if "query_documents" in rules:
+            name = f"{side}_documents"
+            arrays[name] = ((batch, length), Stream(f"{seed}/{name}").whole(batch * length, -1, 2))
+        if "query_starts" in rules:
+            name, count = f"{side}_starts", min(3, elements - 1) + 1
+            arrays[name] = ((count,), sorted(Stream(f"{seed}/{name}").whole(count, 0, length)))
+    if "parents" in rules:
+        numbers = Stream(f"{seed}/parents").whole(batch * queries, 0, 65535)
+        drafts = [number * (index % queries + 1) // 65536 - 1 for index, number in enumerate(numbers)]
+        arrays["parents"] = ((batch, queries), drafts)
+    if "attended_blocks" in rules:
+        size = [table.between(1, 4), table.between(1, 4)]
+        shape = (ceil(queries / size[0]), ceil(keys / size[1]))
+        found["attended_block_size"] = size
+        arrays["attended_blocks"] = (
+            shape,
+            [number < 60 for number in Stream(f"{seed}/attended_blocks").whole(prod(shape), 0, 99)],
+        )
+    return arrays, found
+
+
 def context_of(seed, dtype, elements, longest):
     """The states, and the attributes."""
     stream = Stream(f"{seed}/extents")

@@ -102,7 +102,7 @@ def test_numbers_seeds_and_dtypes_give_other_draws(operation, recipes):
         *map(drawn_of, recipes(operation, 40, "float16")),
     ]
     contents = [
-        b"".join(array.tobytes() for array in one.inputs.values()) or repr(one.attributes) for one in (*drawn, *others)
+        (b"".join(array.tobytes() for array in one.inputs.values()), repr(one.attributes)) for one in (*drawn, *others)
     ]
     assert len({*contents}) > 0.9 * len(contents)
 

@@ -29,6 +29,9 @@ FOUND = {
     "merge.weights_in_powers_of_two": (MERGE, set()),
     "merge.both_empty_nan": (MERGE, {"empty_parts"}),
     "merge.first_output_unchecked": (MERGE, {"refused"}),
+    "attention_mask.tree_ignored": ("attention_mask", {"parents"}),
+    "attention_mask.chunk_from_one": ("attention_mask", {"chunk"}),
+    "attention_mask.no_document_sees_itself": ("attention_mask", {"query_documents", "key_documents"}),
 }
 """Mistakes, and the features of the draw that is left when it is made small."""
 

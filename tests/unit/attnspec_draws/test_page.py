@@ -23,6 +23,7 @@ from attnspec_draws.rotary.operations import frequencies, rotation, tables
 
 from .by_hand import (
     NEEDED,
+    attention_mask,
     axes_of_attention,
     causal_mask,
     combined_heads,
@@ -269,6 +270,7 @@ BY_HAND = {
     TABLES_OF: tables_of_rotary,
     "rotary_frequencies": rotary_frequencies,
     "causal_mask": causal_mask,
+    "attention_mask": attention_mask,
     "context_vector": context_of,
     "split_heads": split_heads,
     "combine_heads": combined_heads,

@@ -105,10 +105,9 @@ def _property_of(kind: str) -> str:
 def _furthest(run: Run, part: Part, whole: Arrays, got: Arrays) -> tuple[float, str]:
     """Return by how many units in the last digit a part is furthest from the whole, and where; 0 and nothing if equal.
 
-    Outputs are looked at in the order of computing, and the last one of those that are equally far is named: a result
-    says more than a step before it.
+    A result that differs is named before a step that differs, however far.
     """
-    furthest: tuple[float, str] = (0.0, "")
+    furthest: tuple[bool, float, str] = (False, 0.0, "")
     for name in run.operation.computed_in_order:
         for axis, (there, here) in part.elements.items():
             shape = whole[name].shape if name in whole and name in got else ()
@@ -119,11 +118,15 @@ def _furthest(run: Run, part: Part, whole: Arrays, got: Arrays) -> tuple[float, 
             units = _units_apart(whole[name], got[name], position, there, here)
             if units is None:
                 return _FAR, f"{name} of {part.sentence} has the shape {got[name].shape} in {got[name].dtype}"
+            # Most parts have the bits of the whole, so that few elements are looked up.
+            if not units.any():
+                continue
             if isinstance(run.expected, Values) and (open_elements := left_open(run, run.expected, name)) is not None:
                 units[np.take(np.broadcast_to(open_elements, shape), there, axis=position)] = 0
-            if units.size and units.max() > 0 and units.max() >= furthest[0]:
-                furthest = float(units.max()), _element(name, part, whole[name], got[name], units, position)
-    return furthest
+            rank = not run.operation.outputs_by_name[name].intermediate, float(units.max())
+            if rank[1] > 0 and rank > furthest[:2]:
+                furthest = *rank, _element(name, part, whole[name], got[name], units, position)
+    return furthest[1:]
 
 
 def _units_apart(
@@ -139,6 +142,8 @@ def _units_apart(
 
 def units_in_the_last_digit(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
     """Return how many steps from number to number lie between elements: 0 for equal bits, and for NaN beside NaN."""
+    if first.tobytes() == second.tobytes():
+        return np.zeros(first.shape)
     if not is_float(first.dtype):
         return np.where(first == second, 0.0, _FAR)
     word = np.dtype(f"u{first.itemsize}")

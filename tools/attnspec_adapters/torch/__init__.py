@@ -50,6 +50,10 @@ float `mask`
 ... `sinks`                     from the logsumexp, after the call: the output times
                                 sigmoid(logsumexp - sink)
 ... `logsumexp`                 ``return_aux=AuxRequest(lse=True)``
+`attention_mask`                ``create_mask`` and ``create_block_mask`` of one ``mask_mod``, which
+                                ``and_masks`` joins of a function for each rule, ``or_masks`` for a
+                                prefix beside causality
+... `parents`                   a table of ancestors, which this adapter makes
 =============================== =====================================================================
 
 FlexAttention cannot give `weights`, `scores` or `logits`, and raises where there are no keys. On a CPU it refuses

@@ -12,7 +12,8 @@ from attnspec.base.errors import Unsupported
 from attnspec.tensors.libraries import import_library
 from attnspec.tensors.of_torch import to_array, to_tensor, torch
 from attnspec_adapters.composing import taking
-from attnspec_adapters.torch.kernels import CONVENTIONS, TorchAdapter, heads_differ
+from attnspec_adapters.torch.flex_masks import FlexMasks
+from attnspec_adapters.torch.kernels import CONVENTIONS, heads_differ
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 flex = import_library("torch.nn.attention.flex_attention", adapter="torch-flex")
 
 
-class TorchFlex(TorchAdapter):
-    """FlexAttention alone."""
+class TorchFlex(FlexMasks):
+    """FlexAttention and its masks."""
 
     name: ClassVar[str] = "torch, FlexAttention"
-    conventions: ClassVar[Mapping[str, str]] = {**CONVENTIONS, "no_keys": "refuse"}
+    conventions: ClassVar[Mapping[str, str]] = {**CONVENTIONS, "no_keys": "refuse", "listed_blocks": "partial"}
 
     @taking(
         "mask past_key past_value key_lengths query_lengths sinks alibi_slopes "

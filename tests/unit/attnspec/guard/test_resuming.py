@@ -308,3 +308,19 @@ def test_a_folder_that_is_not_there_and_several_jobs_are_refused(command):
     ran = command("validate", "--resume", "kept", "--jobs", "2")
     assert ran.status == 2
     assert "--jobs 2 and --resume: only one job can keep its results in a file." in ran.err
+
+
+def test_a_case_that_was_called_in_parts_is_settled(command):
+    """Its verdict is written anew after the second pass, with what the parts gave."""
+    counting = (
+        "from attnspec_reference import scaled_dot_product_attention as reference\n\n\n"
+        "def scaled_dot_product_attention(query, key, value):\n"
+        '    with open("calls", "a") as file:\n        file.write("+")\n'
+        "    return reference(query, key, value)\n"
+    )
+    (command.folder / "mine.py").write_text(counting, "utf-8")
+    words = ("validate", "--select", "core/width_1", "--select", "grouped_query/more_queries", "--resume", "kept")
+    whole, again = command(*words), command(*words)
+    assert len((command.folder / "calls").read_text("utf-8")) == 2 + 2 + 3
+    assert [entry["calls"] for entry in whole.report["invariance"]] == [1, 2]
+    assert reported(again.report) == reported(whole.report)
