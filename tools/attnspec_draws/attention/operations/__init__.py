@@ -1,8 +1,8 @@
 """Case generators of attention: what a drawn case of each operation may have, and how often."""
 
+from attnspec_draws.attention.operations.absorbing import draw_absorbed, draw_latents
 from attnspec_draws.attention.operations.backward import draw_backward
 from attnspec_draws.attention.operations.forward import draw_forward
-from attnspec_draws.attention.operations.latents import draw_absorbed, draw_latents
 from attnspec_draws.attention.operations.merging_states import NEARLY_LARGEST as LARGE_LOGARITHMS
 from attnspec_draws.attention.operations.merging_states import draw_merging
 from attnspec_draws.attention.operations.projecting import (

@@ -8,6 +8,7 @@ import numpy as np
 
 from attnspec.contract.dtypes import rounded_to
 from attnspec.families.attention.steps.attendance import attendance
+from attnspec_draws.attention.operations.forward import unchanged_arguments
 from attnspec_draws.attention.parts.exclusions import draw_lengths, draw_mask, excluding_nothing, forms_of_mask
 from attnspec_draws.attention.parts.extents import Extents
 from attnspec_draws.generators.drawn import Drawn, those
@@ -87,6 +88,7 @@ def _draw(words: Words, limits: Limits, prefix: str) -> Drawn:
     clauses += those(of_scale) if naive else []
     used = {"mask": "mask" in given, "causal": "is_causal" in placing, "lengths": bool(lengths) and bool(given)}
     clauses += those({**used, "past.concatenation": past > 0})
+    other = "top_left" if attributes.get("causal_alignment") == "bottom_right" else "bottom_right"
     conventions = {
         "causal_alignment": "is_causal" in placing and queries != keys,
         "fully_masked_row": dead,
@@ -101,6 +103,8 @@ def _draw(words: Words, limits: Limits, prefix: str) -> Drawn:
         attributes=attributes | dict(limits.stated),
         extents=extents,
         conventions=those(conventions),
+        unchanged=unchanged_arguments(limits, (), ("mask", *lengths, "is_causal", "causal_alignment")),
+        others={"causal_alignment": other} if "causal_alignment" in attributes else {},
     )
 
 
