@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from attnspec_mistakes.patches import Computation
 
 _OPERATIONS = {
+    "absorbed": "absorbed_latent_attention",
+    "latent": "latent_attention",
     "merge": "merge_states",
     "multi_head": "multi_head_attention",
     "sdpa": "scaled_dot_product_attention",

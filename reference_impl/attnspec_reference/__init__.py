@@ -18,12 +18,20 @@ Examples
 array([0.5, 0.5])
 """
 
+from attnspec_reference.attention.absorbed_latent_attention import AbsorbedLatentAttention, absorbed_latent_attention
 from attnspec_reference.attention.causal_mask import causal_mask
 from attnspec_reference.attention.combine_heads import combine_heads
 from attnspec_reference.attention.context_vector import ContextVector, context_vector
 from attnspec_reference.attention.glorot_normal import glorot_normal
+from attnspec_reference.attention.latent_attention import LatentAttention, latent_attention
 from attnspec_reference.attention.merge_states import MergedStates, merge_states
 from attnspec_reference.attention.multi_head_attention import MultiHeadAttention, multi_head_attention
+from attnspec_reference.attention.paged_latents import (
+    paged_absorbed_latent_attention,
+    paged_absorbed_latent_attention_by_list,
+    paged_latent_attention,
+    paged_latent_attention_by_list,
+)
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.attention.scaled_dot_product_attention_backward import (
     AttentionGradients,
@@ -49,10 +57,12 @@ from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
 
 __all__ = [
     "IN_LAYOUT",
+    "AbsorbedLatentAttention",
     "Attention",
     "AttentionGradients",
     "AttentionMask",
     "ContextVector",
+    "LatentAttention",
     "MergedStates",
     "MultiHeadAttention",
     "NormalizedPair",
@@ -60,19 +70,25 @@ __all__ = [
     "RotaryTables",
     "ServedAttention",
     "SingleHeadAttention",
+    "absorbed_latent_attention",
     "apply_rotary",
     "attention_mask",
     "causal_mask",
     "combine_heads",
     "context_vector",
     "glorot_normal",
+    "latent_attention",
     "merge_states",
     "multi_head_attention",
     "packed_attention",
+    "paged_absorbed_latent_attention",
+    "paged_absorbed_latent_attention_by_list",
     "paged_attention",
     "paged_attention_by_list",
     "paged_attention_by_list_heads_first",
     "paged_attention_heads_first",
+    "paged_latent_attention",
+    "paged_latent_attention_by_list",
     "qk_norm",
     "rms_norm",
     "rotary_frequencies",
@@ -86,9 +102,17 @@ __all__ = [
 
 IN_LAYOUT = {
     "packed": {"scaled_dot_product_attention": packed_attention},
-    "paged": {"scaled_dot_product_attention": paged_attention},
+    "paged": {
+        "scaled_dot_product_attention": paged_attention,
+        "latent_attention": paged_latent_attention,
+        "absorbed_latent_attention": paged_absorbed_latent_attention,
+    },
     "paged_heads_first": {"scaled_dot_product_attention": paged_attention_heads_first},
-    "paged_csr": {"scaled_dot_product_attention": paged_attention_by_list},
+    "paged_csr": {
+        "scaled_dot_product_attention": paged_attention_by_list,
+        "latent_attention": paged_latent_attention_by_list,
+        "absorbed_latent_attention": paged_absorbed_latent_attention_by_list,
+    },
     "paged_csr_heads_first": {"scaled_dot_product_attention": paged_attention_by_list_heads_first},
 }
 """Layout to the operations whose arguments are others there, as they are there."""

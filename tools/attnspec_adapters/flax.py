@@ -40,9 +40,7 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.attention.folding import plain_attention
-from attnspec.tensors.jax_programs import programs_on_disk
 from attnspec.tensors.libraries import import_library
-from attnspec.tensors.of_jax import let_go_of_programs
 from attnspec_adapters.attention import biases_of, matrices_of, refuse_scale
 from attnspec_adapters.composing import composed, taking
 
@@ -51,6 +49,10 @@ __all__ = ["adapter"]
 flax = import_library("flax", adapter="flax")
 jax = import_library("jax", adapter="flax")
 nnx = import_library("flax.nnx", adapter="flax")
+
+# They load JAX themselves: where it is missing, the lines above have said what this adapter needs.
+from attnspec.tensors.jax_programs import programs_on_disk  # noqa: E402
+from attnspec.tensors.of_jax import let_go_of_programs  # noqa: E402
 
 
 def _attend(

@@ -13,6 +13,7 @@ from attnspec_controls.attention import (
     attention_softmax,
     backward_softmax,
     backward_sums,
+    latents,
     merge_states,
     multi_head_attention,
     single_head_attention,
@@ -39,4 +40,5 @@ CONTROLS: tuple[Control, ...] = (
     *backward_softmax.CONTROLS,
     *single_head_attention.CONTROLS,
     *multi_head_attention.CONTROLS,
+    *latents.CONTROLS,
 )

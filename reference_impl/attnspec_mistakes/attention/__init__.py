@@ -25,6 +25,7 @@ from attnspec_mistakes.attention.forward import (
     tiles_and_parts,
 )
 from attnspec_mistakes.attention.forward.attention_patches import of_products
+from attnspec_mistakes.attention.latents import absorbed_kernels, latent_heads, latents_in_pages
 from attnspec_mistakes.mistake import Mistake, mistakes_in
 
 __all__ = ["MISTAKES"]
@@ -48,4 +49,5 @@ MISTAKES: tuple[Mistake, ...] = (
     *mistakes_in(quantized_tensors),
     *mistakes_in(backward_products, backward_delta, backward_heads, backward_sinks, backward_memory, backward_edges),
     *mistakes_in(merged_states, attention_layers, layers_in_memory),
+    *mistakes_in(latent_heads, absorbed_kernels, latents_in_pages),
 )

@@ -72,7 +72,7 @@ def attend(
     alibi_slopes: NDArray[Any] | None,
     is_causal: bool,
     causal_alignment: str,
-    scale: float | None,
+    scale: float | Scale | None,
     softcap: float | None,
     window: Sequence[int | None] | None,
 ) -> Attending:
@@ -96,7 +96,7 @@ def attend(
         query_lengths=query_lengths,
     )
     # Every query times every key, with the scale, the softcap and the biases
-    factor = scale_for(scale, width)
+    factor = scale if isinstance(scale, Scale) else scale_for(scale, width)
     dots = matmul(exact_array(query), transposed(keys))
     attended, addends = read_mask(mask, dots.shape)
     attended = attended & placement.attendable(is_causal=is_causal, window=window)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_oracle.attention.grouped_rows import GroupedAttention
+from attnspec_oracle.attention.latents import absorbed_latent_attention, latent_attention
 from attnspec_oracle.attention.logits import Scale, exact_logits
 from attnspec_oracle.attention.projections import multi_head_attention, single_head_attention
 from attnspec_oracle.attention.scaled_dot_product_attention import context_vector, means, scaled_dot_product_attention
@@ -115,6 +116,8 @@ OPERATIONS: Mapping[str, Callable[..., Outputs]] = {
         merge_states,
         single_head_attention,
         multi_head_attention,
+        latent_attention,
+        absorbed_latent_attention,
         context_vector,
     )
 }

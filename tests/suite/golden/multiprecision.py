@@ -410,6 +410,109 @@ class ContextVector(Evaluation):
         return self.row(number).dots[index[0]]
 
 
+class AbsorbedLatentAttention(Evaluation):
+    """Attention whose one key head has latents and rotated keys, and whose values are the latents."""
+
+    operation = "absorbed_latent_attention"
+
+    def __init__(self, inputs, attributes) -> None:
+        super().__init__(inputs, attributes)
+        names = ("mask", "key_lengths", "query_lengths")
+        self.beside = {name: inputs[name] for name in names if name in inputs}
+        self.attention = self.attending(inputs["latent"])
+
+    def queries(self):
+        return np.concatenate([self.inputs.query_latent, self.inputs.query_rotary], axis=-1)
+
+    def attending(self, latents):
+        key = np.concatenate([latents, self.inputs.key_rotary], axis=-1)
+        given = {"query": self.queries(), "key": key[:, np.newaxis], "value": latents[:, np.newaxis]}
+        return ScaledDotProductAttention({**given, **self.beside}, self.attributes)
+
+    def output_latent(self, index, number):
+        return self.attention.output(index, number)
+
+    def weights(self, index, number):
+        return self.attention.weights(index, number)
+
+    def logsumexp(self, index, number):
+        return self.attention.logsumexp(index, number)
+
+    def scores(self, index, number):
+        return self.attention.scores(index, number)
+
+    def logits(self, index, number):
+        return self.attention.logits(index, number)
+
+
+class LatentAttention(Evaluation):
+    """Attention to keys and values of heads: products of numbers with seven bits, which float64 holds exactly."""
+
+    operation = "latent_attention"
+
+    def __init__(self, inputs, attributes) -> None:
+        super().__init__(inputs, attributes)
+        names = ("mask", "key_lengths", "query_lengths")
+        self.beside = {name: inputs[name] for name in names if name in inputs}
+        self.stated = {name: value for name, value in attributes.items() if name != "magnitude"}
+        self.attention = self.attending(self.made(self.inputs.w_value))
+        self.of_latents = self.attending(self.made(np.eye(inputs["latent"].shape[-1])))
+
+    def given(self, name):
+        return getattr(self.inputs, name, None)
+
+    def made(self, matrices):
+        """What the heads make of latents, of the past and of the new ones."""
+        heads = self.inputs.query_content.shape[1]
+        matrices = np.broadcast_to(matrices, (heads, *matrices.shape[-2:]))
+        past = self.given("past_latent")
+        return [
+            None if latents is None else latents[:, np.newaxis] @ matrices for latents in (past, self.inputs.latent)
+        ]
+
+    def attending(self, values):
+        magnitude = 1.0 if self.attributes.get("scale") is not None else self.attributes.get("magnitude", 1.0)
+        query = np.concatenate([self.inputs.query_content, self.inputs.query_rotary], axis=-1) * magnitude**2
+        given = {"query": query, **self.beside}
+        rotated = (self.given("past_key_rotary"), self.inputs.key_rotary)
+        for name, content, rotary, value in zip(
+            ("past_", ""), self.made(self.inputs.w_key), rotated, values, strict=True
+        ):
+            if content is not None:
+                shared = np.broadcast_to(rotary[:, np.newaxis], (*content.shape[:3], rotary.shape[-1]))
+                given[f"{name}key"] = np.concatenate([content, shared], axis=-1)
+                given[f"{name}value"] = value
+        return ScaledDotProductAttention(given, self.stated)
+
+    def output(self, index, number):
+        return self.attention.output(index, number)
+
+    def weights(self, index, number):
+        return self.attention.weights(index, number)
+
+    def logsumexp(self, index, number):
+        return self.attention.logsumexp(index, number)
+
+    def scores(self, index, number):
+        return self.attention.scores(index, number)
+
+    def logits(self, index, number):
+        return self.attention.logits(index, number)
+
+    def output_latent(self, index, number):
+        return self.of_latents.output(index, number)
+
+    def present(self, name, index, number):
+        new, past = self.given(name), self.given(f"past_{name}")
+        return number((new if past is None else np.concatenate([past, new], axis=1))[index])
+
+    def present_latent(self, index, number):
+        return self.present("latent", index, number)
+
+    def present_key_rotary(self, index, number):
+        return self.present("key_rotary", index, number)
+
+
 def evaluation(operation: str, inputs, attributes) -> Evaluation:
     return {kind.operation: kind for kind in Evaluation.__subclasses__()}[operation](inputs, attributes)
 

@@ -17,10 +17,15 @@ from stated_cases import documents, rounded_to, tensor
 NUMBER_OF_CASES, SHARES, SEED = 100, 10, 20
 
 
+def is_rounded(document) -> bool:
+    """Whether there is something to round: the elements of a mask are truth values, whole numbers, 0 and infinity."""
+    return document["operation"] != "attention_mask"
+
+
 @cache
 def chosen():
     """One case of every operation that has golden values, and others at random."""
-    order = random.Random(SEED).sample(documents(), len(documents()))
+    order = list(filter(is_rounded, random.Random(SEED).sample(documents(), len(documents()))))
     firsts = {document["operation"]: document for document in reversed(order)}
     others = [document for document in order if document not in firsts.values()]
     return [*firsts.values(), *others][:NUMBER_OF_CASES]
@@ -45,7 +50,8 @@ def is_open(document, value, wanted) -> bool:
 
 
 def test_there_is_a_case_of_every_operation() -> None:
-    assert {document["operation"] for document in chosen()} == {document["operation"] for document in documents()}
+    every = {document["operation"] for document in filter(is_rounded, documents())}
+    assert {document["operation"] for document in chosen()} == every
     assert len(chosen()) == min(NUMBER_OF_CASES, len(documents()))
 
 

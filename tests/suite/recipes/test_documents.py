@@ -24,7 +24,7 @@ BY_ID = {case.id: case for case in CASES}
 VALID = [case for case in CASES if case.rejects is None]
 OF_ATTENTION = {
     name for name, operation in OPERATIONS.items() if operation.family == "attention" and not operation.backward_of
-} - {"merge_states"}
+} - {"merge_states", "latent_attention", "absorbed_latent_attention"}
 """The operations that the documents have."""
 DOCUMENTS = {
     "000": "000_2ac35f9ff703a433.txt",

@@ -209,7 +209,7 @@ def read_started(message: Message, adapter: str) -> Started:
         demands=_by_operation(
             message.get("demands", {}),
             "demands",
-            lambda name: (*OPERATIONS[name].derived, *family_of(name).unstated),
+            lambda name: (*OPERATIONS[name].derived, *family_of(name).unstated.get(name, {})),
         ),
         arguments=_by_operation(
             message.get("arguments", {}), "arguments", lambda name: tuple(OPERATIONS[name].arguments)

@@ -133,7 +133,7 @@ def read_signature(
         for name, default in optional.items()
         if names.get(name) in own_names and parameters[names[name]].default is inspect.Parameter.empty
     }
-    follow = {*operation.derived, *family_of(operation.name).unstated}
+    follow = {*operation.derived, *family_of(operation.name).unstated.get(operation.name, {})}
     demands = tuple(name for name in without_default if name in follow)
     demanded = {name: default for name, default in without_default.items() if name not in demands}
     positional = {name: parameters[name].default for name in own_names if parameters[name].kind is _POSITIONAL_ONLY}

@@ -5,7 +5,7 @@
 /** How long a case may take: each is a hundred numbers. */
 const TIMEOUT = 3000;
 
-const { cases, mistakes, examples, patches, optionNames, axes } = window.playground;
+const { cases, mistakes, examples, patches, optionNames, defaults, axes } = window.playground;
 const editor = document.getElementById("source");
 const picker = document.getElementById("example");
 const grade = document.getElementById("grade");
@@ -68,8 +68,11 @@ function answersOf(source, name) {
   });
 }
 
-/** The options that a case states. */
-const stated = ({ inputs, options }) => [...(inputs.mask ? ["mask"] : []), ...Object.keys(options)];
+/** The options without which a function cannot be right in a case: those that differ from their default. */
+function stated({ inputs, options }) {
+  const other = Object.keys(options).filter((name) => options[name] !== defaults[name]);
+  return [...(inputs.mask ? ["mask"] : []), ...other];
+}
 
 function list(words) {
   return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words[0];

@@ -33,6 +33,9 @@ ALWAYS_SHOWN = "core"
 ENOUGH = 4
 """Cases that notice each mistake, where there are as many: one case alone does not distinguish mistakes."""
 
+OF_EACH_COMBINATION = 3
+"""Cases with the very same options: a function that reads no other one is graded by these."""
+
 LARGEST_CASE = 160
 """Numbers in the inputs of a case: the smallest half of them, among which every mistake of the page shows."""
 
@@ -113,9 +116,20 @@ def playground_cases(cases: Iterable[Case]) -> list[Case]:
 
     for case in [case for case in fitting.values() if case.profile == ALWAYS_SHOWN]:
         choose(case)
+    for options in sorted({_options(case) for case in fitting.values()}, key=sorted):
+        alike = sorted((case for case in fitting.values() if _options(case) == options), key=worth)
+        for case in alike[-OF_EACH_COMBINATION:]:
+            choose(case)
     while fitting and any(count > 0 for count in needed.values()):
         choose(max(fitting.values(), key=worth))
     return sorted(chosen, key=lambda case: (len(case.inputs) + len(case.attributes), case.size, case.id))
+
+
+def _options(case: Case) -> frozenset[str]:
+    """Return the options of a case that differ from their default."""
+    defaults = OPERATIONS[OPERATION].attributes
+    stated = {name for name, value in case.attributes.items() if value != defaults[name]}
+    return frozenset(stated | ({"mask"} & case.inputs.keys()))
 
 
 def shown_case(case: Case) -> Shown:

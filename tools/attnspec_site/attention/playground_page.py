@@ -93,6 +93,7 @@ def _data_script(cases_and_mistakes: Mapping[str, Any]) -> str:
         "examples": {example.id: example.source for example in examples() if example.is_right},
         "patches": _patches(),
         "optionNames": OPTIONS,
+        "defaults": OPERATIONS[OPERATION].attributes,
         "axes": OPERATIONS[OPERATION].outputs_by_name[OUTPUT].axes,
     }
     return data_script("playground", data)

@@ -105,10 +105,11 @@ def without_keys(operation: str, outputs: Arrays) -> Marks:
     if not empty.any():
         return {}
     found = {"weights": np.broadcast_to(empty[..., np.newaxis], weights.shape)}
-    output = outputs.get("output")
-    if output is not None and output.shape[:-1] == empty.shape:
-        found["output"] = np.broadcast_to(empty[..., np.newaxis], output.shape)
-    elif output is not None and output.ndim == empty.ndim and output.shape[:2] == (len(empty), empty.shape[-1]):
+    for name in ("output", "output_latent"):
+        if name in outputs and outputs[name].shape[:-1] == empty.shape:
+            found[name] = np.broadcast_to(empty[..., np.newaxis], outputs[name].shape)
+    output = None if "output" in found else outputs.get("output")
+    if output is not None and output.ndim == empty.ndim and output.shape[:2] == (len(empty), empty.shape[-1]):
         # The heads of a token are combined.
         of_token: NDArray[np.bool_] = np.any(empty, axis=1)
         found["output"] = np.broadcast_to(of_token[..., np.newaxis], output.shape)

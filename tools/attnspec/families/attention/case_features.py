@@ -30,7 +30,8 @@ def features(case: Case) -> list[tuple[str, bool]]:
     """Return what a case has, each as the rest of a sentence that begins with "The case has", and whether it does."""
     if "output_a" in case.inputs:
         return [*_features_of_inputs(case), *features_of_parts(case)]
-    return [*_features_of_inputs(case), *_features_of_attributes(case), *_features_of_shapes(case)]
+    of_shapes = _features_of_latents(case) if "latent" in case.inputs else _features_of_shapes(case)
+    return [*_features_of_inputs(case), *_features_of_attributes(case), *of_shapes]
 
 
 def _features_of_inputs(case: Case) -> list[tuple[str, bool]]:
@@ -103,6 +104,31 @@ def _features_of_shapes(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
+def _features_of_latents(case: Case) -> list[tuple[str, bool]]:
+    shapes, ranks = case.shapes, {"query_rotary": 4, "latent": 3, "key_rotary": 3}
+    if any(len(shapes[name]) != rank for name, rank in ranks.items()):
+        return []
+    batch, heads, queries, rotated = shapes["query_rotary"]
+    keys = shapes["latent"][1] + (shapes["past_latent"][1] if "past_latent" in shapes else 0)
+    width = shapes["latent"][2]
+    return [
+        ("a magnitude", case.attributes.get("magnitude", 1.0) != 1.0),
+        ("more than one batch entry", batch > 1),
+        ("more than one head", heads > 1),
+        ("as many heads as batch entries", heads == batch > 1),
+        ("as many heads as keys", heads == keys > 1),
+        ("as many rotated features as features of a latent", rotated == width),
+        ("fewer features of a latent than of a value", "w_value" in shapes and width < shapes["w_value"][-1]),
+        ("more keys than queries", keys > queries),
+        ("more queries than keys", queries > keys),
+        ("a single query", queries == 1),
+        ("a single key", keys == 1),
+        ("no key at all", keys == 0),
+        *((f"latents of more than {wide} features", width > wide) for wide in _WIDTHS),
+        *((f"more than {length} keys", keys > length) for length in _LENGTHS[:3]),
+    ]
+
+
 def _has_nonfinite(array: Any) -> bool:
     return array.dtype.kind not in "bi" and not bool(np.isfinite(array).all())
 
@@ -168,10 +194,13 @@ def needs(case: Case) -> frozenset[str]:
     lengths = {name: ((None,) * _AXES + shape)[-_AXES:] for name, shape in shapes.items()}
     missing: tuple[int | None, ...] = (None,) * _AXES
     query, key, value = (lengths.get(name, missing) for name in ("query", "key", "value"))
-    past = lengths.get("past_key", missing)[2]
+    past = lengths.get("past_key", lengths.get("past_latent", missing))[2]
+    if "latent" in lengths:
+        # Tokens without an axis of heads, which all heads share.
+        query, key = lengths["query_rotary"], (None, None, lengths["latent"][2], None)
     keys = None if key[2] is None else key[2] + (past or 0)
     heads = attributes.get("num_heads")
-    first = [lengths.get(name, missing) for name in ("query", "x", "output_a")]
+    first = [lengths.get(name, missing) for name in ("query", "query_rotary", "x", "output_a")]
     scales = [shapes[name] for name in ("query_scale", "key_scale", "value_scale") if name in shapes]
     mask, scale, window = inputs.get("mask"), attributes.get("scale"), attributes.get("window")
     # Tokens that are still to be cut into heads have no axis of them.
@@ -188,14 +217,17 @@ def needs(case: Case) -> frozenset[str]:
     found = {
         "boolean_mask": mask is not None and mask.dtype == np.bool_,
         "float_mask": mask is not None and mask.dtype != np.bool_,
-        "broadcast_mask": "mask" in shapes and "query" in shapes and keys is not None and shapes["mask"] != of_scores,
+        "broadcast_mask": "mask" in shapes
+        and query[2] is not None
+        and keys is not None
+        and shapes["mask"] != of_scores,
         "mask_and_causal": mask is not None and bool(attributes.get("is_causal")),
         "grouped_query": None not in (query[1], key[1]) and query[1] != key[1],
         "cross_attention": {"query", "key"} <= shapes.keys() and not is_one_sequence,
         "value_width": None not in (key[3], value[3]) and key[3] != value[3],
         "unequal_lengths": None not in (query[2], keys) and query[2] != keys,
         "empty_keys": keys == 0,
-        "empty_queries": any(lengths.get(name, missing)[2] == 0 for name in ("query", "output_a")),
+        "empty_queries": any(lengths.get(name, missing)[2] == 0 for name in ("query", "query_rotary", "output_a")),
         "empty_heads": any(each[1] == 0 for each in first if each[0] is not None),
         "empty_batch": any((each[1] if each[0] is None else each[0]) == 0 for each in first),
         "open_window": isinstance(window, list) and None in window,

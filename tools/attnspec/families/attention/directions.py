@@ -27,12 +27,15 @@ _WIDTH: Mapping[str, Callable[[Shapes, Mapping[str, Any]], int]] = {
     "context_vector": lambda shapes, _: shapes["decoder_state"][-1],
     "single_head_attention": lambda shapes, _: shapes["w_query"][-1],
     "multi_head_attention": lambda shapes, attributes: shapes["w_query"][-1] // attributes["num_heads"],
+    "latent_attention": lambda shapes, _: shapes["query_content"][-1] + shapes["query_rotary"][-1],
+    "absorbed_latent_attention": lambda shapes, _: shapes["query_latent"][-1] + shapes["query_rotary"][-1],
 }
 """Operation to the width of its heads, of which the default scale is made."""
 
 _OUTPUTS = {
     "scaled_dot_product_attention_backward": ("grad_query", "grad_key", "grad_value"),
     "context_vector": ("context",),
+    "absorbed_latent_attention": ("output_latent",),
 }
 """Operation to the outputs in which a direction shows, where these are others than its output."""
 
@@ -40,7 +43,7 @@ _OUTPUTS = {
 def scale_of(operation: str, shapes: Shapes, attributes: Mapping[str, Any]) -> float:
     """Return the scale of a call, stated or by default; 0 where no width gives one."""
     width, stated = _WIDTH[operation](shapes, attributes), attributes.get("scale")
-    return stated if stated is not None else width**-0.5 if width else 0.0
+    return stated if stated is not None else attributes.get("magnitude", 1.0) ** 2 * width**-0.5 if width else 0.0
 
 
 def by_scale(compute: Compute, operation: str, shapes: Shapes, attributes: Mapping[str, Any]) -> Arrays:

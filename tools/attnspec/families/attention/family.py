@@ -13,7 +13,7 @@ from attnspec.base.extensions import import_object
 from attnspec.contract.layout import layout_name
 from attnspec.families.attention.alternatives import computed_under, expected, handed, without_keys
 from attnspec.families.attention.case_features import features, needs
-from attnspec.families.attention.directions import directions
+from attnspec.families.attention.directions import directions, scale_of
 from attnspec.families.attention.key_sets import attendable_keys, is_probe, key_sets
 from attnspec.families.record import Family
 
@@ -28,11 +28,22 @@ if TYPE_CHECKING:
     from attnspec.families.record import Marks
 
 _HERE = "attnspec.families.attention"
+_OF_QUERIES = (
+    *("scaled_dot_product_attention", "scaled_dot_product_attention_backward"),
+    *("single_head_attention", "multi_head_attention", "context_vector"),
+)
+_UNSTATED = {
+    **{operation: {"scale": "query.shape[-1] ** -0.5"} for operation in _OF_QUERIES},
+    "latent_attention": {"scale": "(query_content.shape[-1] + query_rotary.shape[-1]) ** -0.5"},
+}
+"""Operation to its scale where a case states none."""
+
 _SCALES = ("query_scale", "key_scale", "value_scale")
 
 
 def _also_right(operation: str, output: str, given: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_] | None:
-    if operation not in ("scaled_dot_product_attention", "merge_states") or output != "output":
+    of_infinite_values = ("scaled_dot_product_attention", "merge_states", "absorbed_latent_attention")
+    if operation not in of_infinite_values or output not in ("output", "output_latent"):
         return None
     # An infinite output comes from infinite values. Weighed in parts that are merged, it is infinity minus infinity;
     # so it is where one part is moved towards the other.
@@ -41,13 +52,16 @@ def _also_right(operation: str, output: str, given: NDArray[Any], expected: NDAr
 
 def _has_equal_scores(case: Case) -> bool:
     """Return whether the scores of a case are all 0: many mistakes cannot be seen."""
-    query = None if case.generated else case.inputs.get("query")
-    return query is not None and not np.any(query)
+    names = () if case.generated else ("query", "query_content", "query_latent", "query_rotary")
+    queries = [case.inputs[name] for name in names if name in case.inputs]
+    return bool(queries) and not any(map(np.any, queries))
 
 
 def _unstated_scale(case: Case, _: str) -> float | None:
     """Return 1/sqrt(E) of the features of a query; None where a query has no axes."""
     shapes = case.shapes
+    if "query_content" in shapes:
+        return scale_of(case.operation, shapes, case.attributes) if shapes["query_content"] else None
     query = next((shapes[name] for name in ("w_query", "query", "decoder_state") if name in shapes), ())
     width = query[-1] // case.attributes.get("num_heads", 1) if query else 0
     return 1 / math.sqrt(width) if width else 1.0 if query else None
@@ -109,7 +123,7 @@ FAMILY = Family(
     usual_names=_usual_names,
     kernel_parameters=_kernel_parameters,
     directions=directions,
-    unstated={"scale": "query.shape[-1] ** -0.5"},
+    unstated=_UNSTATED,
     unstated_value=_unstated_scale,
     nonfinite_profiles=("nonfinite",),
     least_telling_profiles=("nonfinite", "memory"),

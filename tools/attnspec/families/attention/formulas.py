@@ -112,6 +112,48 @@ def _scaled_dot_product_attention_lines(case: Case) -> list[str]:
     return lines
 
 
+def _latent_attention_lines(case: Case) -> list[str]:
+    lines: list[str] = []
+    past = "past_latent" in case.inputs
+    if past:
+        lines += [f"{name} = np.concatenate([past_{name}, {name}], 1)" for name in ("latent", "key_rotary")]
+    if _has_stored_outputs(case, "present_latent", "present_key_rotary"):
+        lines.append("present_latent, present_key_rotary = latent, key_rotary")
+    magnitude = case.attributes.get("magnitude", 1.0)
+    scale = _scale_expression(case, "(query_content.shape[-1] + query_rotary.shape[-1])")
+    if magnitude != 1 and case.attributes.get("scale") is None:
+        scale = f"{number_literal(magnitude)} ** 2 * {scale}"
+    return [
+        *lines,
+        "key, value = latent[:, None] @ w_key, latent[:, None] @ w_value",
+        "scores = query_content @ key.swapaxes(-1, -2) + query_rotary @ key_rotary[:, None].swapaxes(-1, -2)",
+        f"scores = scores * {scale}",
+        *_mask_lines(
+            case, queries="scores.shape[2]", keys="scores.shape[3]", past="past_latent.shape[1]" if past else "0"
+        ),
+        *_weights_lines(case),
+        f"output_latent = {_weighted_sum_expression(case, 'latent[:, None]')}",
+        # A matrix that follows the mean does what it does to the values.
+        "output = output_latent @ w_value" if _has_spoilt_latents(case) else "output = weights @ value",
+    ]
+
+
+def _absorbed_latent_attention_lines(case: Case) -> list[str]:
+    return [
+        "key = latent[:, None]",
+        "scores = query_latent @ key.swapaxes(-1, -2) + query_rotary @ key_rotary[:, None].swapaxes(-1, -2)",
+        f"scores = scores * {_scale_expression(case, '')}",
+        *_mask_lines(case, queries="scores.shape[2]", keys="scores.shape[3]"),
+        *_weights_lines(case),
+        f"output_latent = {_weighted_sum_expression(case, 'latent[:, None]')}",
+    ]
+
+
+def _has_spoilt_latents(case: Case) -> bool:
+    names = ("latent", "past_latent", "key_rotary", "past_key_rotary")
+    return not all(np.isfinite(case.inputs[name]).all() for name in names if name in case.inputs)
+
+
 def _scale_of_heads(case: Case, name: str) -> str:
     """Return the scale of quantized numbers, in a shape that broadcasts against (B, H, S, E)."""
     scale, heads, shared = (case.inputs[tensor] for tensor in (f"{name}_scale", name, "key"))
@@ -265,7 +307,8 @@ def _weights_lines(case: Case) -> list[str]:
 
 def _weighted_sum_expression(case: Case, value: str) -> str:
     """Return the weighted sum of values; what an excluded value holds has no effect, be it NaN."""
-    names = (name for name in ("value", "past_value") if name in case.inputs and name not in case.generated)
+    tensors = ("value", "past_value", "latent", "past_latent")
+    names = (name for name in tensors if name in case.inputs and name not in case.generated)
     values = [case.inputs[name] for name in names]
     if _has_exclusion(case) and not all(np.isfinite(array).all() for array in values):
         products = f"weights[..., None] * {value}[:, :, None]"
@@ -324,6 +367,7 @@ _FORMULAS: Mapping[str, Callable[[Case], list[str]]] = {
     for function in (
         *(_softmax_lines, _causal_mask_lines, _split_heads_lines, _combine_heads_lines, _context_vector_lines),
         *(_glorot_normal_lines, _merge_states_lines, _single_head_attention_lines, _multi_head_attention_lines),
+        *(_latent_attention_lines, _absorbed_latent_attention_lines),
         *(_scaled_dot_product_attention_lines, _scaled_dot_product_attention_backward_lines),
     )
 }

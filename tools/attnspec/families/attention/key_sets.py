@@ -100,6 +100,11 @@ def attendable_keys(case: Case) -> NDArray[np.bool_] | None:
         names = ("is_causal", "causal_alignment", "window")
         placing = {name: attributes[name] for name in names if name in attributes}
         return attendance((*query[:3], past + key[-2]), past, inputs, **placing).attendable
+    if "latent" in inputs:
+        past = inputs["past_latent"].shape[1] if "past_latent" in inputs else 0
+        shape = (*inputs["query_rotary"].shape[:3], past + inputs["latent"].shape[1])
+        placing = {name: attributes[name] for name in ("is_causal", "causal_alignment") if name in attributes}
+        return attendance(shape, past, inputs, **placing).attendable
     if case.operation == "multi_head_attention":
         query, key = inputs["query"].shape, inputs["key"].shape
         shape = (query[0], attributes["num_heads"], query[1], key[1])

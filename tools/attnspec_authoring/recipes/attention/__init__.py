@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PROFILES = (
     *("documents", "core", "masking", "causal", "grouped_query", "window", "softcap", "cache", "varlen", "paged"),
     *("sinks", "alibi", "logsumexp", "backward", "merge", "layout", "stress", "tails", "pairs", "nonfinite"),
-    *("self_attention", "memory", "quantized", "rejects"),
+    *("self_attention", "memory", "quantized", "rejects", "latent"),
 )
 """The profiles whose cases hold their inputs: each is a module or a package of its name."""
 

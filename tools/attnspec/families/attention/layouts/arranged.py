@@ -4,7 +4,7 @@
 Layout             Tensors
 ================== ====================================================================================
 ``bshe``           tokens before heads in query, key, value, a past and output, and in their gradients;
-                   logarithms stay (B, H, S)
+                   logarithms stay (B, H, S), latents (B, S, C)
 ``hse``            no batch axis
 ``she``            no batch axis, tokens before heads
 ``se``             neither batch nor head axis
@@ -43,6 +43,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attnspec.contract.arrangement import Arrangement, Axes, AxesOfOperations, Circumstances, Layout, read_axes
+from attnspec.families.attention.layouts.latents import with_latents
 from attnspec.families.attention.layouts.serving import packed, paged
 
 if TYPE_CHECKING:
@@ -67,8 +68,13 @@ _MATRICES = ("w_query", "w_key", "w_value", "w_output")
 _BIASES = ("b_query", "b_key", "b_value", "b_output")
 _MERGING = ("output_a", "output_b", "output")
 _LOGARITHMS = ("logsumexp_a", "logsumexp_b", "logsumexp")
+_QUERIES_OF_LATENTS = ("query_content", "query_latent", "query_rotary", "output", "output_latent")
+_LATENTS = ("latent", "key_rotary", "past_latent", "past_key_rotary", "present_latent", "present_key_rotary")
 _WITHOUT_BATCH = read_axes({"bsd->sd": _ATTENDING, "bhqk->hqk": _OVER_KEYS})
 _LENGTHS = ("key_lengths", "query_lengths")
+_LATENTS_WITHOUT_BATCH = read_axes(
+    {"bhse->hse": _QUERIES_OF_LATENTS, "bse->se": _LATENTS, "bhqk->hqk": _OVER_KEYS, "b->": _LENGTHS}
+)
 _OF_HEADS = ("sinks", "alibi_slopes")
 _WITHOUT_HEADS = {"bh->": _SCALES, "h->": _OF_HEADS, "b->": _LENGTHS}
 
@@ -76,6 +82,8 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
     "bshe": {
         "scaled_dot_product_attention": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_PAST)})),
         "merge_states": Arrangement(read_axes({"bhse->bshe": _MERGING})),
+        "latent_attention": Arrangement(read_axes({"bhse->bshe": _QUERIES_OF_LATENTS})),
+        "absorbed_latent_attention": Arrangement(read_axes({"bhse->bshe": _QUERIES_OF_LATENTS})),
         "scaled_dot_product_attention_backward": Arrangement(read_axes({"bhse->bshe": (*_ATTENDING, *_GRADIENTS)})),
     },
     "hse": {
@@ -91,6 +99,8 @@ _ARRANGEMENTS: Mapping[str, Mapping[str, Arrangement]] = {
             )
         ),
         "multi_head_attention": Arrangement(_WITHOUT_BATCH),
+        "latent_attention": Arrangement(_LATENTS_WITHOUT_BATCH),
+        "absorbed_latent_attention": Arrangement(_LATENTS_WITHOUT_BATCH),
     },
     "she": {
         "scaled_dot_product_attention": Arrangement(
@@ -158,9 +168,9 @@ LAYOUTS: Mapping[str, Layout] = {
     **{layout: AxesOfOperations(operations) for layout, operations in _ARRANGEMENTS.items()},
     "features_first": _FeaturesFirst(_OF_COLUMNS),
     "packed": packed,
-    "paged": paged(by_list=False, heads_first=False),
+    "paged": with_latents(paged(by_list=False, heads_first=False)),
     "paged_heads_first": paged(by_list=False, heads_first=True),
-    "paged_csr": paged(by_list=True, heads_first=False),
+    "paged_csr": with_latents(paged(by_list=True, heads_first=False)),
     "paged_csr_heads_first": paged(by_list=True, heads_first=True),
 }
 """Name of a layout to what arranges a request in it."""

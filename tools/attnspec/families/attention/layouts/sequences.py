@@ -113,12 +113,12 @@ def strided_like_inputs(
     }
 
 
-def wrong_outputs(outputs: Arrays, leading: tuple[int, ...], width: int) -> str | None:
+def wrong_outputs(outputs: Arrays, leading: tuple[int, ...], width: int, result: str = "output") -> str | None:
     """Return in words which output is none of the layout's, or has another shape; None where all are right.
 
-    `logsumexp` has the shape `leading`, and `output` one more axis of length `width`.
+    `logsumexp` has the shape `leading`, and the `result` one more axis of length `width`.
     """
-    shapes = {"output": (*leading, width), "logsumexp": leading}
+    shapes = {result: (*leading, width), "logsumexp": leading}
     for name, array in outputs.items():
         if name not in shapes:
             return f"there is no output {name!r}; the outputs are {', '.join(shapes)}"

@@ -339,12 +339,13 @@ def attention_tolerance(
     alternatives: Alternatives = NORMATIVE,
     quantized: Quantization | None = None,
     not_numbers: NDArray[np.bool_] | None = None,
+    beside: NDArray[Any] | float = 0.0,
 ) -> AttentionTolerance:
     """Return values and tolerances of every output of (B, Hq, Sq, E), (B, Hkv, K, E) and (B, Hkv, K, Ev), with past.
 
     Read from `inputs`: mask, lengths, sinks and slopes. `unreadable`: query and key before 0 replaced NaN and
-    infinities; `not_numbers`: scores not finite by earlier projections; `shifted_by`: earlier keys that no query may
-    attend.
+    infinities; `not_numbers`: scores not finite by earlier projections; `beside`: what else scores are off by;
+    `shifted_by`: earlier keys that no query may attend.
     """
     shared = query.value.shape[1] // max(key.value.shape[1], 1)
     if shared != 1:
@@ -355,8 +356,8 @@ def attention_tolerance(
     factor = 1 / math.sqrt(query.value.shape[-1]) if scale is None else scale
     raw, scores = scaled_scores(query, key, factor, precision)
     if quantized is not None:
-        of_quantized = quantized.error_of_scores(query.value, key.value, scores.value, factor)
-        scores = Estimate(scores.value, scores.error + of_quantized)
+        beside = beside + quantized.error_of_scores(query.value, key.value, scores.value, factor)
+    scores = Estimate(scores.value, scores.error + beside)
     keys = attendance(
         scores.value.shape,
         past,

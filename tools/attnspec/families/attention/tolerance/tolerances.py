@@ -22,6 +22,7 @@ from attnspec.families.attention.steps.nonfinite import reached_by_excluded, rea
 from attnspec.families.attention.steps.quantized import product_with_scale, quantization, too_large
 from attnspec.families.attention.tolerance.error_bound import AttentionBound, attention_tolerance
 from attnspec.families.attention.tolerance.logit_error import Alternatives, repeated
+from attnspec.families.attention.tolerance.marks import means, open_weights, row_marks, step_marks, unspecified_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,10 +97,6 @@ def _mask_tolerance(_: Mapping[str, Any], attributes: Mapping[str, Any], __: Pre
     return Tolerance(deferred(output=Estimate(value, np.zeros(value.shape))))
 
 
-_ROUNDED_MEAN = 2.0**-6
-"""How far a mean may lie beyond its values, relative to them: some roundings of the coarsest dtype."""
-
-
 def _attention_tolerance(
     inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
@@ -158,74 +155,22 @@ def _attention_tolerance(
             "present_value": lambda: value,
         },
         {"output": lambda: result.vacuous, "weights": lambda: result.vacuous_weights},
-        {} if masked is None else _row_marks(result, masked),
-        without_mean={} if masked is None else _row_marks(result, masked & ~result.live.any(axis=-1)),
+        {} if masked is None else row_marks(result, masked),
+        without_mean={} if masked is None else row_marks(result, masked & ~result.live.any(axis=-1)),
         no_keys=raw["key"].shape[-2] == 0,
         reached=reached,
         compensated=compensated,
-        open_scores=lambda: _step_marks(
+        open_scores=lambda: step_marks(
             result, rows_of_open_scores(raw["query"], repeated(raw["key"], shared), result.keys.attendable, inputs)
         ),
-        means=lambda: _means(repeated(raw["value"], shared)),
+        means=lambda: means(repeated(raw["value"], shared)),
         shift=result.shift,
-        unspecified=_unspecified_elements(result),
+        unspecified=unspecified_elements(result),
         interval={"output": lambda: result.interval, "weights": lambda: result.interval_of_weights},
-        overflowed=lambda run: _step_marks(result, result.overflows(run) | stored_too_large(run)),
+        overflowed=lambda run: step_marks(result, result.overflows(run) | stored_too_large(run)),
         quantized=quantized,
-        beyond_dequantized=lambda: _step_marks(result, meeting(np.inf if quantized is None else quantized.largest)),
+        beyond_dequantized=lambda: step_marks(result, meeting(np.inf if quantized is None else quantized.largest)),
     )
-
-
-def _means(values: NDArray[Any]) -> dict[str, Interval]:
-    """Return, by output name, where every mean of values (B, Hq, Sk, Ev) lies, and its weights; of all entries."""
-    lowest, highest = (extreme(values, axis=(0, 2), keepdims=True) for extreme in (np.min, np.max))
-    finite, beyond = (
-        np.isfinite(lowest) & np.isfinite(highest),
-        _ROUNDED_MEAN * np.maximum(np.abs(lowest), np.abs(highest)),
-    )
-    output = Interval(np.where(finite, lowest - beyond, -np.inf), np.where(finite, highest + beyond, np.inf))
-    return {"output": output, "weights": Interval(np.zeros(1), np.ones(1))}
-
-
-def _unspecified_elements(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
-    """Return elements left open: queries that do not count, those whose scores all are minus infinity, 0 beside NaN.
-
-    Arithmetic says NaN of the second, a running maximum 0 (clause ``sdpa.nonfinite_input``).
-    """
-    found: dict[str, NDArray[np.bool_]] = {}
-    if result.keys.padding is not None:
-        found = _step_marks(result, result.keys.padding)
-    without_weight = None if result.all_live else result.without_weight
-    beside_nan = {} if result.not_numbers is None else _open_weights(result)
-    for elements in ({} if without_weight is None else _row_marks(result, without_weight), beside_nan):
-        for name, of_output in elements.items():
-            found[name] = found[name] | of_output if name in found else of_output
-    return found
-
-
-def _open_weights(result: AttentionTolerance) -> dict[str, NDArray[np.bool_]]:
-    """Return the weights of excluded keys in rows of NaN: the page says 0, and 0 divided by NaN is NaN."""
-    if result.not_numbers is None:
-        return {}
-    rows = np.any(result.not_numbers & result.keys.attendable, axis=-1, keepdims=True)
-    return {"weights": rows & ~result.keys.attendable}
-
-
-def _row_marks(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
-    """Return which elements of each output come from some queries (B, Hq, Sq)."""
-    rows = queries[..., None]
-    width = result.value.value.shape[-1]
-    return {
-        "output": np.broadcast_to(rows, (*queries.shape, width)),
-        "weights": np.broadcast_to(rows, result.keys.attendable.shape),
-        "logsumexp": queries,
-    }
-
-
-def _step_marks(result: AttentionTolerance, queries: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
-    """Return which elements of each output, and of each step before it, come from some queries (B, Hq, Sq)."""
-    of_rows = _row_marks(result, queries)
-    return {**of_rows, "scores": of_rows["weights"], "logits": of_rows["weights"]}
 
 
 def _context_vector_tolerance(
@@ -346,7 +291,7 @@ def _multi_head_tolerance(
     def reached() -> Marks:
         """Return what excluded tokens that are not finite affect: a row of its head, and with it the whole token."""
         by_keys, by_values = (_meeting_excluded(result, inputs[name]) for name in ("key", "value"))
-        return {**_token_marks(result, by_keys | by_values, width), "weights": _row_marks(result, by_keys)["weights"]}
+        return {**_token_marks(result, by_keys | by_values, width), "weights": row_marks(result, by_keys)["weights"]}
 
     def open_scores() -> Marks:
         query, key = (inputs[name][:, np.newaxis] for name in ("query", "key"))
@@ -366,7 +311,7 @@ def _multi_head_tolerance(
         no_keys=key.value.shape[-2] == 0,
         reached=reached,
         open_scores=open_scores,
-        unspecified=_open_weights(result),
+        unspecified=open_weights(result),
         interval={"weights": lambda: result.interval_of_weights},
         overflowed=lambda run: _token_marks(result, result.overflows(run), width),
     )
@@ -386,7 +331,7 @@ def _token_marks(
         return {}
     rows = np.any(queries, axis=1)
     return {
-        "weights": _row_marks(result, queries)["weights"],
+        "weights": row_marks(result, queries)["weights"],
         "output": np.broadcast_to(rows[..., None], (*rows.shape, width)),
     }
 
@@ -426,6 +371,22 @@ def _backward_tolerance(
     return backward_tolerance(inputs, attributes, precision, alternatives)
 
 
+def _latent_tolerance(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    from attnspec.families.attention.tolerance.latent_tolerance import latent_tolerance
+
+    return latent_tolerance(inputs, attributes, precision, alternatives)
+
+
+def _absorbed_tolerance(
+    inputs: Mapping[str, Any], attributes: Mapping[str, Any], precision: Precision, alternatives: Alternatives
+) -> Tolerance:
+    from attnspec.families.attention.tolerance.latent_tolerance import absorbed_tolerance
+
+    return absorbed_tolerance(inputs, attributes, precision, alternatives)
+
+
 def _merged_tolerance(
     inputs: Mapping[str, Any], _: Mapping[str, Any], precision: Precision, alternatives: Alternatives
 ) -> Tolerance:
@@ -446,5 +407,7 @@ _BY_OPERATION: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any], Prec
     "merge_states": _merged_tolerance,
     "single_head_attention": _single_head_tolerance,
     "multi_head_attention": _multi_head_tolerance,
+    "latent_attention": _latent_tolerance,
+    "absorbed_latent_attention": _absorbed_tolerance,
     "context_vector": _context_vector_tolerance,
 }

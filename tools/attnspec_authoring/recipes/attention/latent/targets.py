@@ -1,0 +1,59 @@
+"""Which case is there to catch which mistakes of latent attention."""
+
+TARGETS = """
+latent/naive_plain: scale_from_latent_width scale_missing scale_inverted rotary_dropped rotary_query_of_first_head
+    key_matrix_of_first_head value_matrix_of_first_head matrices_exchanged normalised_again tokens_of_first_entry
+    latents_averaged softmax_over_queries weights_transposed logsumexp_without_maximum computed_in_single_precision
+latent/naive_square_matrices: key_matrix_transposed value_matrix_transposed
+latent/naive_three_heads: key_matrix_of_next_head value_matrix_of_next_head key_matrices_side_by_side
+latent/naive_heads_as_keys: rotary_of_each_head rotary_reshaped_to_heads
+latent/naive_rotary_wider: scale_from_content_width scale_from_value_width last_rotary_feature_dropped
+    rotary_before_content
+latent/naive_scale_stated: stated_scale_ignored rotary_not_scaled
+latent/naive_scale_stated_beside_magnitude: magnitude_beside_stated_scale
+latent/naive_magnitude: magnitude_ignored magnitude_not_squared magnitude_on_rotary_part
+latent/naive_mask_boolean: mask_ignored
+latent/naive_causal: causal_ignored
+latent/naive_causal_bottom: bottom_right_as_top_left
+latent/naive_key_lengths: key_lengths_ignored
+latent/naive_fully_masked: fully_masked_takes_first
+latent/naive_large_scores: exponentials_overflow
+latent/naive_nan_excluded: excluded_nan_leaks
+latent/naive_nan_attended: nan_as_zero
+latent/naive_readonly: key_matrix_scaled_in_place
+latent/naive_fortran: strides_ignored
+latent/naive_other_w_key: key_matrices_remembered
+latent/naive_scale_changed: scale_remembered
+latent/rejects_one_batch: tokens_repeated
+latent/rejects_rotated_tokens: tokens_cut
+latent/rejects_one_matrix: matrices_repeated
+latent/cache_two_new: past_ignored rotated_past_lost past_of_first_entry present_without_past present_normalised
+latent/cache_causal: past_position_ignored past_appended
+latent/paged_latent_ends: paged_rotary_elsewhere paged_whole_last_page paged_full_page_one_short
+    paged_table_of_first_entry paged_list_of_first_length paged_in_order_of_pool
+latent/paged_latent_causal_decode: paged_aligned_at_longest
+latent/paged_latent_wide: paged_as_one_piece paged_slots_shifted
+latent/absorbed_plain: rotary_dropped rotary_query_of_first_head values_with_rotary values_from_the_end
+    tokens_of_first_entry softmax_over_queries weights_transposed logsumexp_without_maximum
+    computed_in_single_precision rotary_of_next_token rotary_before_latents
+latent/absorbed_scale: scale_ignored scale_missing scaled_twice rotary_not_scaled
+latent/absorbed_mask_boolean: mask_ignored
+latent/absorbed_causal: causal_ignored
+latent/absorbed_causal_bottom: bottom_right_as_top_left causal_over_rows_of_heads
+latent/absorbed_key_lengths: key_lengths_ignored key_lengths_of_first_entry
+latent/absorbed_fully_masked: fully_masked_takes_first
+latent/absorbed_large_scores: logsumexp_of_another_scale exponentials_overflow
+latent/absorbed_nan_excluded: excluded_nan_leaks
+latent/absorbed_nan_attended: nan_as_zero
+latent/absorbed_readonly: query_scaled_in_place
+latent/absorbed_fortran: strides_ignored
+latent/absorbed_other_scale: scale_remembered
+latent/rejects_absorbed_one_batch: tokens_repeated
+latent/rejects_absorbed_rotated_tokens: tokens_cut
+latent/paged_absorbed_ends: paged_rotary_elsewhere paged_whole_last_page paged_full_page_one_short
+    paged_table_of_first_entry paged_list_of_first_length
+latent/paged_absorbed_causal_decode: paged_aligned_at_longest
+latent/paged_absorbed_ends_of_12: paged_as_one_piece paged_slots_shifted
+latent/paged_absorbed_empty: paged_in_order_of_pool
+"""
+"""A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""
