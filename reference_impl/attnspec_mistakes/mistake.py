@@ -16,11 +16,16 @@ from attnspec_mistakes.patches import Computation
 _OPERATIONS = {
     "absorbed": "absorbed_latent_attention",
     "latent": "latent_attention",
+    "append": "append_cache",
     "merge": "merge_states",
     "multi_head": "multi_head_attention",
+    "pages": "write_paged_cache",
+    "scatter": "scatter_cache",
     "sdpa": "scaled_dot_product_attention",
     "sdpa_backward": "scaled_dot_product_attention_backward",
     "single_head": "single_head_attention",
+    "slots": "write_slots",
+    "window": "write_window",
 }
 """The short name that an id begins with to the operation's name, where they differ."""
 

@@ -35,6 +35,9 @@ BY_ROWS: Mapping[str, Callable[[Mapping[str, NDArray[Any]], Mapping[str, Any]], 
 }
 """Those of them that are evaluated a row at a time, too, by name."""
 
+_OF_BYTES = frozenset(name for family in _FAMILIES for name in getattr(family, "OF_BYTES", ()))
+"""Those that round to the dtype of an input of 8 bits, which then comes in it."""
+
 
 def evaluate_operation(
     operation: str,
@@ -49,7 +52,7 @@ def evaluate_operation(
             f"{operation!r} is no operation of the oracle; it knows {', '.join(OPERATIONS)}. What gives "
             "random numbers is graded by its properties, not by golden values."
         )
-    arrays = {name: _readable(array) for name, array in inputs.items()}
+    arrays = {name: _readable(array, operation) for name, array in inputs.items()}
     try:
         recipes = OPERATIONS[operation](**arrays, **attributes)
         for name in (*(outputs or ()), *positions):
@@ -69,6 +72,7 @@ def _canonical(name: str, array: NDArray[Any], elements: Elements) -> NDArray[An
     return array if array.dtype.kind in "bi" else only(name, array + 0.0, elements)
 
 
-def _readable(array: NDArray[Any]) -> NDArray[Any]:
+def _readable(array: NDArray[Any], operation: str) -> NDArray[Any]:
     array = np.asarray(array)
-    return array if array.dtype.kind in "bi" else array.astype(np.float64)
+    is_kept = array.dtype.kind in "bi" or (operation in _OF_BYTES and array.dtype.itemsize == 1)
+    return array if is_kept else array.astype(np.float64)

@@ -48,6 +48,11 @@ from attnspec_reference.attention.served_attention import (
 from attnspec_reference.attention.single_head_attention import SingleHeadAttention, single_head_attention
 from attnspec_reference.attention.softmax import softmax
 from attnspec_reference.attention.split_heads import split_heads
+from attnspec_reference.caches.append_cache import AppendedCache, append_cache
+from attnspec_reference.caches.scatter_cache import ScatteredCache, scatter_cache
+from attnspec_reference.caches.write_paged_cache import write_paged_cache
+from attnspec_reference.caches.write_slots import WrittenPools, write_slots
+from attnspec_reference.caches.write_window import WrittenWindow, write_window
 from attnspec_reference.masks.attention_mask import AttentionMask, attention_mask
 from attnspec_reference.norms.qk_norm import NormalizedPair, qk_norm
 from attnspec_reference.norms.rms_norm import rms_norm
@@ -58,6 +63,7 @@ from attnspec_reference.rotary.rotary_tables import RotaryTables, rotary_tables
 __all__ = [
     "IN_LAYOUT",
     "AbsorbedLatentAttention",
+    "AppendedCache",
     "Attention",
     "AttentionGradients",
     "AttentionMask",
@@ -68,9 +74,13 @@ __all__ = [
     "NormalizedPair",
     "RotaryFrequencies",
     "RotaryTables",
+    "ScatteredCache",
     "ServedAttention",
     "SingleHeadAttention",
+    "WrittenPools",
+    "WrittenWindow",
     "absorbed_latent_attention",
+    "append_cache",
     "apply_rotary",
     "attention_mask",
     "causal_mask",
@@ -95,9 +105,13 @@ __all__ = [
     "rotary_tables",
     "scaled_dot_product_attention",
     "scaled_dot_product_attention_backward",
+    "scatter_cache",
     "single_head_attention",
     "softmax",
     "split_heads",
+    "write_paged_cache",
+    "write_slots",
+    "write_window",
 ]
 
 IN_LAYOUT = {

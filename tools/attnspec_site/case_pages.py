@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LONGEST_SCRIPT = 1_500
-"""Characters of a script that a page holds: a third of the cases have a shorter one. All lie beside the site."""
+LONGEST_SCRIPT = 1_200
+"""Characters of a script that a page holds: a fifth of the cases have a shorter one. All lie beside the site."""
 
-MOST_MISTAKES = 5
+MOST_MISTAKES = 3
 """Mistakes that a page lists; of the others it says how many there are, and a script adds them."""
 
 _OF_EVERY_OPERATION = (".inputs_unchanged", ".memory_layout", ".repeatable")

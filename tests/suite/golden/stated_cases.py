@@ -29,9 +29,7 @@ def tensor(stored):
     """The array that a file holds."""
     dtype = stored["dtype"]
     read = np.array(stored["data"], dtype=dtype if dtype in ("bool", "int64") else np.float64)
-    # float32 holds every quantized number, and every scale.
-    kept = dtype if dtype in ("bool", "int64", "float64") else "float32"
-    return read.astype(kept).reshape(stored["shape"])
+    return read.astype(getattr(ml_dtypes, dtype, dtype)).reshape(stored["shape"])
 
 
 def rounded_to(array, dtype: str):

@@ -6,6 +6,7 @@ import random
 from functools import cache
 
 import backward_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
+import caches_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
 import merging_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported
 import multiprecision
 import norms_multiprecision  # noqa: F401 - the operations that it knows are found when it is imported

@@ -33,7 +33,8 @@ def _table_of_all_families(table: str) -> dict[str, Any]:
 
 def _convention_from_json(name: str, document: dict[str, Any]) -> Convention:
     settles = Settles[document.get("settles", Settles.RESULTS.name)]
-    fields: dict[str, Any] = document | {"choices": tuple(document["choices"]), "settles": settles}
+    lists = {name: tuple(document.get(name, ())) for name in ("choices", "changes")}
+    fields: dict[str, Any] = document | lists | {"settles": settles}
     return Convention(name, **fields)
 
 

@@ -12,7 +12,8 @@ class Settles(Enum):
     float64 is computed; the choices but the first are dtypes. ROUNDINGS: half precision rounds between phases, or, if
     not normative, at the end alone. ATTRIBUTE: values of the attribute of its name that are offered; with one value
     alone, it is not taken. LIFETIME: how long outputs hold; if not normative, until the next call. BATCHES: of
-    what the bits of a result are independent; each choice declares what the one before does, and more.
+    what the bits of a result are independent; each choice declares what the one before does, and more. IN_PLACE:
+    whether inputs that it names may be written, if not normative.
     """
 
     RESULTS = auto()
@@ -22,6 +23,7 @@ class Settles(Enum):
     ATTRIBUTE = auto()
     LIFETIME = auto()
     BATCHES = auto()
+    IN_PLACE = auto()
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Convention:
 
     `comes_as` maps a choice to the form of the results that it leaves open, or asks for: ``raised`` (an error),
     ``answered`` (none), ``nan``, ``nan_or_infinity`` or ``finite`` numbers, or ``anything``. Of another choice, numbers
-    alone decide.
+    alone decide. `changes` are the inputs that a call may write, under a choice that is not normative.
     """
 
     name: str
@@ -46,3 +48,4 @@ class Convention:
     is_about_nan: bool = False
     stated_where_it_matters: bool = False
     comes_as: Mapping[str, str] = field(default_factory=dict[str, str])
+    changes: tuple[str, ...] = ()

@@ -54,7 +54,8 @@ class Output:
     one always), which must hold numbers: truth values have no gradient. Elements of an `exact` one are equal or wrong,
     as truth values and integers are; floats have a tolerance. An `intermediate` one is a step before the results, in
     which its mistakes show, too: the positions of wrong elements are reported of results alone. A required one with a
-    `capability` is not expected of an implementation that is declared to be without that.
+    `capability` is not expected of an implementation that is declared to be without that. One `like` an input that is
+    quantized may have any dtype that holds its values, such as that of the input.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Output:
     exact: bool = False
     intermediate: bool = False
     capability: str | None = None
+    like: str | None = None
 
 
 @dataclass(frozen=True)

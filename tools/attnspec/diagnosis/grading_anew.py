@@ -10,11 +10,14 @@ from attnspec.contract.implementation import Outputs, Raised
 from attnspec.contract.layout import operation_in
 from attnspec.diagnosis.attribute_values import is_value_of, with_other_values
 from attnspec.diagnosis.choosing import is_finite
-from attnspec.grading import OUTPUTS_UNCHANGED, grade
+from attnspec.grading import INPUTS_UNCHANGED, OUTPUTS_UNCHANGED, grade
 from attnspec.runner import Result
 from attnspec.runner.planning import as_requested, prepare
 
-_BESIDE_VALUES = ("inputs_unchanged", "outputs_unchanged", "repeatable")
+BY_CHECK: Mapping[Settles, str] = {Settles.LIFETIME: OUTPUTS_UNCHANGED, Settles.IN_PLACE: INPUTS_UNCHANGED}
+"""Subject of a convention that turns all failures of one check, to that check."""
+
+_BESIDE_VALUES = (INPUTS_UNCHANGED, OUTPUTS_UNCHANGED, "repeatable")
 """Checks that fail whatever the values are."""
 
 
@@ -54,8 +57,9 @@ def concerned_by(name: str, results: Collection[Result]) -> list[Result]:
     if settles is Settles.REFUSALS:
         refused = [result for result in results if result.case.rejects is not None]
         return [each for each in refused if _is_refused_by_all(each) or _is_refused_under(each, name)]
-    if settles is Settles.LIFETIME:
-        return [result for result in results if result.verdict.check == OUTPUTS_UNCHANGED]
+    if settles in BY_CHECK:
+        of_check = [result for result in results if result.verdict.check == BY_CHECK[settles]]
+        return [result for result in of_check if name in result.run.operation.conventions]
     return [result for result in results if name in result.run.conventions and result.dtype == FLOAT_DTYPES[0]]
 
 

@@ -15,7 +15,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import conventions_settling, resolve_conventions
 from attnspec.diagnosis.attribute_values import is_value_of, may_be_meant
 from attnspec.diagnosis.choosing import finite_results, spread_results
-from attnspec.diagnosis.grading_anew import concerned_by, graded_anew, graded_without
+from attnspec.diagnosis.grading_anew import BY_CHECK, concerned_by, graded_anew, graded_without
 from attnspec.diagnosis.offer_content import comes_of_lack, is_explained
 from attnspec.diagnosis.undeclared import GRADED_ANEW
 from attnspec.families.lookup import needed_capabilities
@@ -54,8 +54,8 @@ _WITHOUT_VALUE = "=None"
 _OF_OUTPUTS = frozenset(output.capability for operation in OPERATIONS.values() for output in operation.gives)
 """Capabilities to return an output: its absence shows in every result."""
 
-_TRIED = (*GRADED_ANEW, Settles.LIFETIME)
-_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, Settles.LIFETIME, Settles.ATTRIBUTE)
+_TRIED = (*GRADED_ANEW, *BY_CHECK)
+_OF_SOME_CASES = (Settles.RESULTS, Settles.REFUSALS, *BY_CHECK, Settles.ATTRIBUTE)
 
 
 NO_ELEMENTS = "no_elements"
@@ -208,7 +208,7 @@ class _Search:
     def _with_all_failures(self, offer: _Offer) -> _Offer:
         """Return a convention's offer with the failures that were not graded anew to find it."""
         name, *where = offer.word.split("@")
-        if offer.choice is None or CONVENTIONS[name].settles is Settles.LIFETIME:
+        if offer.choice is None or CONVENTIONS[name].settles in BY_CHECK:
             return offer
         others = [result for result in concerned_by(name, self.wrong) if id(result) not in offer.covers]
         if len(others) + len(offer.covers) <= _MOST_GRADED:
@@ -284,7 +284,7 @@ class _Search:
 
     def _convention_offer(self, name: str, choice: str, wrong: Sequence[Result]) -> _Offer | None:
         """Return a choice as an offer, for all cases or for some; None where it would turn no failure."""
-        if CONVENTIONS[name].settles is Settles.LIFETIME:
+        if CONVENTIONS[name].settles in BY_CHECK:
             departs = choice != CONVENTIONS[name].choices[0]
             return _Offer(name, choice, frozenset(map(id, wrong))) if wrong and departs else None
 

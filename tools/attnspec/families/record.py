@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from attnspec.bounds.tolerance import Precision, Tolerance
     from attnspec.cases import Case, Inputs
     from attnspec.contract.arrangement import Layout
+    from attnspec.contract.implementation import Request
 
 Arrays: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Tensors by name."""
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
 """Shapes of tensors by name."""
+
+Calls: TypeAlias = "Generator[Request, Arrays, Arrays]"
+"""Requests one after the other, each of which may hold what the one before it gave; returned are all outputs."""
 
 Marks: TypeAlias = "Mapping[str, NDArray[np.bool_]]"
 """Elements of outputs, by the name of the output."""
@@ -165,6 +169,9 @@ class Family:
         has for it, and every convention's choice.
     changes_tolerance
         Conventions that change the tolerances themselves, with the inputs of which one must be there for it.
+    in_calls
+        The calls that a request is made of where an implementation does not take it at once: a generator that gives
+        requests, is sent the outputs of each by name, and returns those of the whole; None for a single call.
     needs
         The capabilities that a case needs, of those that the family's contract lists.
     layouts
@@ -215,6 +222,7 @@ class Family:
     lacks_property: Callable[[str, Mapping[str, Any], Arrays], PropertyProblem | None] = _nothing
     parts: Callable[[Case, Sequence[str], Mapping[str, str]], Sequence[Part]] = lambda _, __, ___: ()
     changes_tolerance: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    in_calls: Callable[[Request], Calls | None] = _nothing
     needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()
     layouts: Callable[[], Mapping[str, Layout]] = dict
     entered_in_layout: Callable[[Case, str, Mapping[str, str]], Marks] = lambda _, __, ___: {}

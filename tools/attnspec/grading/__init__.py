@@ -3,6 +3,7 @@
 from attnspec.grading.elements import Compared, InInterval, Worst, compare, in_interval, left_open
 from attnspec.grading.expectation import Expectation, MustRefuse, NotGraded, Properties, Run, Values, expectation
 from attnspec.grading.verdicts import (
+    INPUTS_UNCHANGED,
     INVARIANCE,
     LAYER,
     NOT_GRADED,
@@ -20,6 +21,7 @@ from attnspec.grading.verdicts import (
 )
 
 __all__ = [
+    "INPUTS_UNCHANGED",
     "INVARIANCE",
     "LAYER",
     "NOT_GRADED",

@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.contract import CONVENTIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, conventions_settling
-from attnspec.contract.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype
+from attnspec.contract.dtypes import ANY, FLOAT_DTYPES, is_float, numpy_dtype, own_dtype
 from attnspec.contract.implementation import (
     Answer,
     Crashed,
@@ -33,6 +34,9 @@ RIGHT: tuple[Status, ...] = ("pass", "ungraded")
 
 NOT_GRADED: tuple[Status, ...] = ("ungraded", "unsupported")
 """Statuses that are never wrong and speak for no clause."""
+
+INPUTS_UNCHANGED = "inputs_unchanged"
+"""The check that fails where a call writes into what it is given."""
 
 OUTPUTS_UNCHANGED = "outputs_unchanged"
 """The check that fails where a call writes over what an earlier one returned."""
@@ -208,8 +212,10 @@ def _grade_values(
         if problem is not None:
             return Verdict("fail", "dtype", name, message=problem, **shared)
     if inputs_changed:
-        message = f"changed its input {inputs_changed[0]!r} in place; inputs belong to the caller"
-        return Verdict("fail", "inputs_unchanged", message=message, **shared)
+        names = (name for name in run.operation.conventions if inputs_changed[0] in CONVENTIONS[name].changes)
+        declared = "".join(f", unless {name}={CHOICES[name][1]} is declared" for name in names)
+        message = f"changed its input {inputs_changed[0]!r} in place; inputs belong to the caller{declared}"
+        return Verdict("fail", INPUTS_UNCHANGED, message=message, **shared)
     if _nothing_graded(compared):
         return Verdict("ungraded", message=_NO_ELEMENT_GRADED, **shared)
     graded = [entry for entry in compared.values() if entry.graded]
@@ -232,7 +238,8 @@ def _nothing_graded(compared: Mapping[str, Compared]) -> bool:
 
 def _dtype_problem(run: Run, name: str, got: NDArray[Any]) -> str | None:
     """Return the fault in the dtype of an output, or None."""
-    dtype, rule = run.dtype, run.operation.outputs_by_name[name].dtype
+    dtype, output = run.dtype, run.operation.outputs_by_name[name]
+    rule = "any" if output.like is not None and own_dtype(run.case.inputs[output.like]) else output.dtype
     if rule == "any" or dtype == ANY or got.dtype == numpy_dtype(dtype):
         return None
     if rule == "of the run or wider" and is_float(got.dtype) and got.dtype.name in FLOAT_DTYPES:

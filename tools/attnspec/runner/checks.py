@@ -78,7 +78,7 @@ def call_with_changed_argument(result: Result, session: Session) -> Result:
     if changed is None or (without and lacking_capability(changed.case, without)):
         return result
     handed: dict[str, NDArray[Any]] | None = inputs_as_handed_over(run)
-    if _can_be_written_over(handed, name):
+    if _can_be_written_over(handed, name) and not run.conventions.departing[Settles.IN_PLACE]:
         # Called once more, so that results kept by the identity of arrays are kept by these.
         before, _ = session.call(run, "again", handed=handed)
         if isinstance(before, Outputs) and (before.overwritten or before.inputs_changed):

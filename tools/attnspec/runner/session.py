@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.cases import Suite
+from attnspec.contract import CONVENTIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.implementation import Answer, Declined, Implementation, Outputs
 from attnspec.grading import NotGraded, Run, Status, Verdict, grade
 from attnspec.grading.pull import Pull
+from attnspec.runner.in_calls import answered_in_calls
 from attnspec.runner.memory_order import request_of
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
@@ -131,11 +133,17 @@ class Session:
         start = perf_counter()
         with np.errstate(divide="warn", over="warn", invalid="warn"):
             answer = self.implementation.run(request)
+            calls = run.family.in_calls(request) if isinstance(answer, Declined) else None
+            if calls is not None:
+                answer = answered_in_calls(self.implementation, calls)
         seconds = perf_counter() - start
-        if not isinstance(answer, Outputs) or not answer.overwritten:
+        if not isinstance(answer, Outputs) or not (answer.overwritten or answer.inputs_changed):
             return answer, seconds
-        may_overwrite = bool(self.resolved.of(run.case.operation).departing[Settles.LIFETIME])
-        return (answer._replace(overwritten=()) if may_overwrite else answer), seconds
+        departing = self.resolved.of(run.case.operation).departing
+        written = {name for convention in departing[Settles.IN_PLACE] for name in CONVENTIONS[convention].changes}
+        changed = tuple(name for name in answer.inputs_changed if name not in written)
+        overwritten = () if departing[Settles.LIFETIME] else answer.overwritten
+        return answer._replace(inputs_changed=changed, overwritten=overwritten), seconds
 
     def first_result(self, run: Run, on_behalf_of: Run | None = None) -> Result:
         """Call the implementation for a run, for the first time or on behalf of another one, and grade the answer."""

@@ -121,7 +121,7 @@ function problemsOf(results, mistakes) {
 
 /** The failure that shows a problem best: of a case that is there for the mistake, with few options, and small. */
 function clearest({ id, results }) {
-  const rank = ({ tested }) => [tested.targets.includes(id) ? 0 : 1, Object.keys(tested.options).length, tested.expected.data.length];
+  const rank = ({ tested }) => [tested.targets.includes(id) ? 0 : 1, Object.keys({ ...tested.inputs, ...tested.options }).length, tested.expected.data.length];
   const before = (one, other) => {
     const at = one.findIndex((number, index) => number !== other[index]);
     return at >= 0 && one[at] < other[at];

@@ -64,7 +64,7 @@ def test_values_that_cases_state_can_be_lacking(suite):
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("axis=nonsense", "axis is a whole number, such as axis=-1."),
+        ("axis=nonsense", "axis is a whole number, such as axis=-2."),
         ("is_causal=1", "is_causal is true or false."),
         ("window=left", "window is a number, a list of numbers, or null."),
         ("pairing=neox", "pairing is one of half, interleaved."),

@@ -31,6 +31,17 @@ MOVE_NO_FIRST_OUTPUT = {
     ("rotary_frequencies", "attention_factor"),
     ("rotary_frequencies", "magnitude_scaling"),
     ("rotary_frequencies", "magnitude_scaling_all_dimensions"),
+    # A mode changes what is refused, steps what lies beside the end, and starts of pages rise; values are second.
+    ("scatter_cache", "mode"),
+    ("scatter_cache", "step_lengths"),
+    ("write_window", "step_lengths"),
+    ("write_paged_cache", "page_starts"),
+    *((name, "value") for name in ("append_cache", "write_slots", "write_paged_cache", "write_window")),
+    ("append_cache", "past_value"),
+    ("write_slots", "value_pool"),
+    ("write_slots", "value_scale"),
+    ("write_paged_cache", "value_pool"),
+    ("write_window", "value_cache"),
 }
 MESSAGE = "to the last bit when {} alone became"
 

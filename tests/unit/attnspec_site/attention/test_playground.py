@@ -225,6 +225,21 @@ def test_arguments_that_are_changed_are_noticed(played):
     assert problems(page) == [(len(of_the_page(page)), "It changed its argument query; inputs must stay as they are.")]
 
 
+def test_an_error_is_wrong_from_the_tolerance_on(opened):
+    verdicts = opened(ADDRESS).evaluate(
+        """cases.flatMap((tested) => {
+          const [expected, tolerance] = [tested.expected.data, tested.tolerance].map((row) => row.map(Number));
+          // Where rounding leaves room to stand on either side of the tolerance.
+          const at = expected.findIndex((number, index) => tolerance[index] > 100 * Number.EPSILON * Math.abs(number));
+          if (at < 0 || tolerance[at] === Infinity) return [];
+          const off = (share) => expected.with(at, expected[at] + share * tolerance[at]);
+          return [[0, 0.95, 1.05, NaN].map((share) => graded(tested, { data: off(share) }).status)];
+        })"""
+    )
+    assert len(verdicts) >= 5
+    assert all(each == ["right", "right", "wrong", "wrong"] for each in verdicts)
+
+
 @pytest.mark.parametrize("source", ["function attention() { for (;;) {} }", "function attention() {}\nfor (;;) {}"])
 def test_a_loop_without_end_is_given_up(opened, source):
     page = opened(ADDRESS)

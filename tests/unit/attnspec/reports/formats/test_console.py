@@ -59,8 +59,9 @@ def test_console_reads_well(
     # Commands that are advised name the file as it was typed.
     monkeypatch.chdir(IMPLEMENTATIONS)
     found = f"./{target}" if target.endswith(".py") else target
-    # Ratios below 1 depend on the BLAS of the machine.
+    # Ratios below 1 depend on the BLAS of the machine, and so do the bits of a query that is called by itself.
     text = re.sub(r"\b0\.\d+\b", "0.…", text_of(attnspec.validate(found, select=select)))
+    text = re.sub(r"(Not b|B)atch invariant, queries[^;]+", "Queries …", text)
     assert text == snapshot
 
 

@@ -1,0 +1,81 @@
+"""Which case is there to catch which mistakes."""
+
+TARGETS = """
+caches/append_digits_one_token: past_rounded
+caches/append_fortran_key: strides_ignored
+caches/append_gapped_past_value: gaps_ignored
+caches/append_no_new: oldest_dropped
+caches/append_no_past: new_reversed last_alone
+caches/append_nothing: along_heads
+caches/append_one_token: new_first values_of_keys past_of_first
+caches/append_other_past_key: past_remembered
+caches/append_poisoned_past: nan_zeroed
+caches/append_readonly: written_in_place
+caches/append_rejects_fewer_values: shapes_broadcast
+caches/append_wide_values: heads_and_tokens_exchanged
+caches/pages_fortran_key: strides_ignored
+caches/pages_gapped_page_indices: gaps_ignored
+caches/pages_in_no_order: counted counted_over_the_batch sequences_sorted sequence_of_first
+caches/pages_no_token: others_zeroed
+caches/pages_one_sequence: next_at_full_page rounded_up first_page_alone one_late position_not_reduced
+caches/pages_other_key: of_first_sequence of_next_sequence pages_zeroed
+caches/pages_other_page_indices: list_remembered
+caches/pages_plain: starts_as_rows
+caches/pages_prefill: list_ignored
+caches/pages_readonly: written_in_place
+caches/pages_rejects_beyond: into_pages_of_the_next
+caches/pages_rejects_one_feature: shapes_broadcast
+caches/pages_wide_values: values_left_out values_of_keys
+caches/scatter_axis_of_rank_5: axis_ignored
+caches/scatter_circular_one_token: circular_ignored one_late_after_wrap clamped_under_circular
+caches/scatter_circular_whole: first_index_alone_circular as_a_whole_to_the_beginning
+caches/scatter_digits: rest_rounded
+caches/scatter_fortran_cache: strides_ignored
+caches/scatter_gapped_cache: gaps_ignored
+caches/scatter_no_indices: rest_zeroed
+caches/scatter_no_token: others_zeroed
+caches/scatter_one_token: one_late index_ignored index_of_first added
+caches/scatter_other_cache: index_remembered
+caches/scatter_poisoned: blended
+caches/scatter_prefix_cache: last_alone
+caches/scatter_readonly: written_in_place
+caches/scatter_rejects_beyond: clamped beyond_the_end_dropped wraps_under_linear
+caches/scatter_rejects_capital: unknown_mode_as_linear
+caches/scatter_rejects_one_entry: update_broadcast
+caches/scatter_steps_without_indices: steps_from_same_index history_of_last
+caches/slots_all: page_and_position_exchanged counted_from_first sorted pools_exchanged
+caches/slots_fortran_key: strides_ignored
+caches/slots_gapped_slot_mapping: gaps_ignored
+caches/slots_no_token: others_zeroed
+caches/slots_one_token: one_late by_number_of_pages page_as_slot counted values_left_out values_of_keys
+caches/slots_other_key: mapping_remembered
+caches/slots_quantized_e4m3_above_the_middle: quotient_in_bfloat16
+caches/slots_quantized_e4m3_between: scale_multiplied scale_ignored scales_exchanged
+caches/slots_quantized_e4m3_beyond: saturated_at_240
+caches/slots_quantized_e4m3_middles: half_away_from_zero
+caches/slots_quantized_e4m3_nonfinite: infinity_to_nan
+caches/slots_quantized_e4m3_per_head: scale_of_first_head
+caches/slots_quantized_e4m3_three_quarters: towards_zero
+caches/slots_quantized_int8_beyond: not_saturated saturated_first saturated_symmetrically
+caches/slots_readonly: written_in_place
+caches/slots_rejects_beyond: beyond_dropped
+caches/slots_rejects_one_feature: shapes_broadcast
+caches/slots_skipped_all: negative_from_the_end negative_to_the_first
+caches/slots_skipped_by_other_numbers: minus_one_alone_skipped skipped_packed up_to_first_skipped
+caches/slots_square: heads_before_positions pages_zeroed
+caches/window_first_token: one_late values_one_behind
+caches/window_fortran_key: strides_ignored
+caches/window_gapped_value: gaps_ignored
+caches/window_just_full: one_kept_by_default one_late_after_wrap full_one_early newest_replaced
+caches/window_keep_all_but_one: keep_ignored one_less_kept
+caches/window_lengths: lengths_of_first lengths_of_longest lengths_ignored lengths_within_the_window
+caches/window_long_prefill: first_replaced_always long_keeps_first long_in_order
+caches/window_no_token: others_zeroed
+caches/window_of_one: values_left_out values_of_keys
+caches/window_other_keep: keep_counted_twice one_more_kept ring_of_the_whole_window lengths_remembered
+caches/window_readonly: written_in_place
+caches/window_rejects_keep_all: nothing_replaceable_kept
+caches/window_rejects_one_entry: shapes_broadcast
+caches/window_steps_of_decoding: last_of_step steps_from_same_past history_of_last
+"""
+"""A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""
