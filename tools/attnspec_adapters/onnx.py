@@ -13,6 +13,7 @@ Operation                       Mapped to
 `apply_rotary`                  ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
                                 entry instead of positions
 `rms_norm`                      ``RMSNormalization``, opset 23, which takes the weight as it is
+`scatter_cache`                 ``TensorScatter``, opset 24; steps are calls
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -40,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed
-from attnspec_adapters.onnx_models import attention_by, norm_by, rotary_by, softmax_by
+from attnspec_adapters.onnx_models import attention_by, norm_by, rotary_by, scatter_by, softmax_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,6 +69,7 @@ adapter = composed(
     attention_by(_run_model, ("weights", "logits", "scores")),
     rotary_by(_run_model),
     norm_by(_run_model),
+    scatter_by(_run_model),
     dtypes=FLOAT_DTYPES,
     conventions={
         "input_checks": "lenient",
@@ -75,6 +77,7 @@ adapter = composed(
         "scaled_dot_product_attention.masked_nonfinite": "propagates",
         "scaled_dot_product_attention.no_keys": "refuse",
         "apply_rotary.input_checks": "lenient",
+        "scatter_cache.input_checks": "none",
         "apply_rotary.half_precision_overflow": "open",
     },
 )
