@@ -12,6 +12,7 @@ Operation                       Mapped to
 `weights`
 `apply_rotary`                  ``RotaryEmbedding``, opset 23, of four axes, with a table for each batch
                                 entry instead of positions
+`scatter_cache`                 ``TensorScatter``, opset 24; steps are calls
 =============================== =====================================================================
 
 =============================== =====================================================================
@@ -38,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.tensors.libraries import import_library
 from attnspec_adapters.composing import composed
-from attnspec_adapters.onnx_models import attention_by, rotary_by, softmax_by
+from attnspec_adapters.onnx_models import attention_by, rotary_by, scatter_by, softmax_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +66,7 @@ adapter = composed(
     softmax_by(_run_model),
     attention_by(_run_model, ("weights", "logits", "scores")),
     rotary_by(_run_model),
+    scatter_by(_run_model),
     dtypes=FLOAT_DTYPES,
     conventions={
         "input_checks": "lenient",
@@ -72,6 +74,7 @@ adapter = composed(
         "scaled_dot_product_attention.masked_nonfinite": "propagates",
         "scaled_dot_product_attention.no_keys": "refuse",
         "apply_rotary.input_checks": "lenient",
+        "scatter_cache.input_checks": "none",
         "apply_rotary.half_precision_overflow": "open",
     },
 )

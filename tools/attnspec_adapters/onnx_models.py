@@ -187,6 +187,32 @@ def _serialized_rotation(dtype: str, *, interleaved: bool, rotated_width: int) -
     return _model_of(node, dict.fromkeys(inputs, dtype), {"output": dtype}, 23)
 
 
+def scatter_by(run: Run) -> Callable[..., NDArray[Any]]:
+    """Make `scatter_cache` of what runs a model: ``TensorScatter``, opset 24; a step is a call.
+
+    `ValueError` for a mode that the operator lacks.
+    """
+
+    @taking("write_indices axis mode")
+    def scatter_cache(given: SimpleNamespace) -> NDArray[Any]:
+        if given.mode not in ("linear", "circular"):
+            raise ValueError(f"ONNX's TensorScatter has no mode {given.mode!r}")
+        stated = given.write_indices is not None
+        model = _serialized_scatter(given.cache.dtype.name, given.axis, given.mode, stated=stated)
+        indices = {"write_indices": given.write_indices} if stated else {}
+        return run(model, {"cache": given.cache, "update": given.update, **indices})[0]
+
+    return scatter_cache
+
+
+@cache
+def _serialized_scatter(dtype: str, axis: int, mode: str, *, stated: bool) -> bytes:
+    """Return a model from `cache`, `update` and, where they are `stated`, `write_indices` to `present`."""
+    inputs = {"cache": dtype, "update": dtype, **({"write_indices": "int64"} if stated else {})}
+    node = onnx().helper.make_node("TensorScatter", list(inputs), ["present"], axis=axis, mode=mode)
+    return _model_of(node, inputs, {"present": dtype}, 24)
+
+
 def _model_of(node: Any, inputs: Mapping[str, str], outputs: Mapping[str, str], opset: int) -> bytes:
     """Return the bytes of a model of one operator, from name to dtype; open shapes let it serve every case."""
     helper = onnx().helper

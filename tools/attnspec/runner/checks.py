@@ -84,7 +84,10 @@ def call_with_changed_argument(result: Result, session: Session) -> Result:
         if isinstance(before, Outputs) and (before.overwritten or before.inputs_changed):
             return result._replace(verdict=grade(run, before))
         # So training writes into weights.
-        np.copyto(handed[name], inputs_in_c_order(changed)[name])
+        # Under a declared convention, others may follow from it.
+        for each, array in inputs_in_c_order(changed).items():
+            if handed[each].flags.writeable:
+                np.copyto(handed[each], array)
     else:
         handed = None
     answer, _ = session.call(changed, "changed", run, handed)

@@ -77,7 +77,7 @@ def _body(draft: Draft, own_call: str) -> list[str]:
         f"    # fill in: what {each.own} is, which the function demands" for each in call.passed if each.is_unknown
     ]
     guards = [each.guard for each in call.passed if each.guard is not None]
-    first, (query, restored, guard) = call.operation.inputs[0], draft.handed or ("", "{}", "")
+    first, (query, restored, guard) = next(iter(call.operation.inputs), ""), draft.handed or ("", "{}", "")
     for condition, _, says in (each.partition("|") for each in (*guards, *([guard] if guard else []))):
         lines += [f"    if {condition}:", f'        raise NotImplementedError("{says or "another number of tokens"}")']
     if query:

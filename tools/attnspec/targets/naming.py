@@ -92,7 +92,7 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
     fitting = [
         operation
         for operation in (*OPERATIONS.values(), *in_layouts)
-        if operation.inputs and set(operation.required_arguments) <= named_arguments(names, operation).own.keys()
+        if _takes_a_tensor(operation, named_arguments(names, operation))
     ]
     if fitting:
         most = max(fitting, key=lambda operation: len(operation.required_arguments))
@@ -110,6 +110,12 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
         f"{name}({', '.join(names)}): which operation it is cannot be guessed. "
         f"Say it: --as OPERATION (operations: {', '.join(OPERATIONS)})."
     )
+
+
+def _takes_a_tensor(operation: Operation, named: Named) -> bool:
+    """Return whether names say all that an operation requires, and a tensor: lengths alone are of any function."""
+    tensors = {*operation.inputs, *operation.optional_inputs}
+    return {*operation.required_arguments} <= named.own.keys() and not tensors.isdisjoint(named.own)
 
 
 def _plain(name: str) -> str:

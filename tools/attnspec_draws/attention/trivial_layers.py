@@ -16,6 +16,8 @@ _SPLIT, _COMBINED = Forms("split_heads", ("output",)), Forms("combine_heads", ("
 _ONE, _SEVERAL = Forms("single_head_attention", ("output",)), Forms("multi_head_attention", ("output",))
 _MERGED, _MERGED_BOTH = Forms("merge_states", ("output",)), Forms("merge_states", ("output", "logsumexp"))
 
+_LATENT = Forms("latent_attention", ("output",))
+_ABSORBED = Forms("absorbed_latent_attention", ("output_latent",))
 _MATRICES, _BIASES = ("w_query", "w_key", "w_value", "w_output"), ("b_query", "b_value", "b_output")
 _LOGARITHMS = ("logsumexp_a", "logsumexp_b")
 _WITH_HEADS = 3
@@ -81,6 +83,11 @@ def _one_head(call: Answered) -> Outputs:
     mask = call.inputs.get("mask")
     of_one = mask if mask is None or mask.ndim < _WITH_HEADS else mask[..., :1, :, :]
     return _SEVERAL.answer(call, mask=of_one, num_heads=1)
+
+
+def _scale_of_latents(call: Answered) -> Outputs:
+    width = call.inputs["latent"].shape[-1] + call.inputs["key_rotary"].shape[-1]
+    return _LATENT.answer(call, scale=1 / math.sqrt(width))
 
 
 def _part(part: str) -> Answer:
@@ -199,6 +206,30 @@ TRIVIAL_LAYERS = {
             "batch_moved": _SEVERAL.moved(0),
             "tokens_moved": _SEVERAL.moved(1),
             "half_precision": _SEVERAL.half_precision,
+        },
+    ),
+    "latent_attention": _LATENT.listed(
+        {
+            "uniform_weights": _LATENT.changed(scale=0.0),
+            "no_scale": _LATENT.changed(scale=1.0),
+            "default_scale": _LATENT.changed(scale=None),
+            "scale_of_latents": _scale_of_latents,
+            "no_mask": _LATENT.changed(mask=None),
+            "not_causal": _LATENT.changed(is_causal=False),
+            "no_rotary": lambda call: _LATENT.answer(call, query_rotary=0 * call.inputs["query_rotary"]),
+            "batch_moved": _LATENT.moved(0),
+            "half_precision": _LATENT.half_precision,
+        },
+    ),
+    "absorbed_latent_attention": _ABSORBED.listed(
+        {
+            "uniform_weights": _ABSORBED.changed(scale=0.0),
+            "no_scale": _ABSORBED.changed(scale=1.0),
+            "no_mask": _ABSORBED.changed(mask=None),
+            "not_causal": _ABSORBED.changed(is_causal=False),
+            "no_rotary": lambda call: _ABSORBED.answer(call, query_rotary=0 * call.inputs["query_rotary"]),
+            "batch_moved": _ABSORBED.moved(0),
+            "half_precision": _ABSORBED.half_precision,
         },
     ),
     "merge_states": _MERGED.listed(

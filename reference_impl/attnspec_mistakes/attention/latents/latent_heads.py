@@ -174,6 +174,12 @@ def without_last_rotary(key: Array, rotated: Array) -> Array:
     return join_rotated_keys(key, np.where(np.arange(rotated.shape[-1]) == rotated.shape[-1] - 1, 0, rotated))
 
 
+def averaged(latents: Array, like: Array) -> Array:
+    """Average latents over all tokens, in the shape and dtype of what is right."""
+    mean = np.sum(latents, axis=1) / max(latents.shape[1], 1)
+    return np.broadcast_to(mean[:, np.newaxis, np.newaxis], like.shape).astype(like.dtype)
+
+
 def for_two_heads(matrices: Array) -> Array:
     """Repeat a single matrix for two heads."""
     return np.repeat(matrices, 2, axis=0) if len(matrices) == 1 else matrices
@@ -237,9 +243,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "latent.tokens_of_first_entry": altered(latent_attention, latent=of_first_entry, key_rotary=of_first_entry),
     "latent.latents_averaged": replacing(
         latent_attention,
-        output_latent=lambda right, _: np.broadcast_to(
-            np.mean(np.asarray(right.present_latent), axis=1)[:, np.newaxis, np.newaxis], right.output_latent.shape
-        ).astype(right.output_latent.dtype),
+        output_latent=lambda right, _: averaged(right.present_latent, right.output_latent),
     ),
     "latent.mask_ignored": ignoring(latent_attention, "mask"),
     "latent.causal_ignored": ignoring(latent_attention, "is_causal"),

@@ -53,7 +53,8 @@ def with_scores_over_queries(*tensors: Any, **given: Any) -> Attention:
     past, value = given.get("past_value"), tensors[2]
     values = value if past is None else np.concatenate([past, value], axis=-2)
     values = np.repeat(values, logits.shape[1] // max(values.shape[1], 1), axis=1)
-    return attention._replace(weights=weights, output=weights @ values)
+    rounded = {"weights": weights, "output": weights @ values}
+    return attention._replace(**{name: array.astype(attention.output.dtype) for name, array in rounded.items()})
 
 
 def nothing_subtracted(logits: Array) -> Array:

@@ -26,6 +26,10 @@ def in_another_order(values, queries, keys):
     return values
 
 
+def of_lengths(q_len, kv_len=None):
+    return q_len
+
+
 def without_names(one, two, three):
     return three
 
@@ -55,12 +59,38 @@ def test_what_is_guessed_of_a_function_is_said_in_one_line(function, said):
     assert "\n" not in declaration.guessed
 
 
+def drafts(parent_ids, q_len, kv_len=None):
+    return parent_ids
+
+
+def packed(q_len, kv_segment_ids=None, q_segment_ids=None):
+    return kv_segment_ids
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (drafts, "so; parent_ids is parents, q_len is query_length, kv_len is key_length."),
+        (packed, "q_segment_ids is query_documents, kv_segment_ids is key_documents, q_len is query_length."),
+    ],
+)
+def test_a_function_of_masks_is_known_by_a_tensor_that_it_need_not_take(function, said):
+    declaration = load(function).declaration
+    assert declaration.operations == ("attention_mask",)
+    assert said in declaration.guessed
+
+
 def test_guessed_names_are_called_as_the_function_has_them():
     assert (called(load(in_another_order)).values["output"] == QUERY["value"]).all()
     causal = called(load(attention), is_causal=True)
     assert (causal.values["output"] == QUERY["value"]).all()
     assert isinstance(called(load(attention)), Outputs)
     assert called(load(attention), softcap=1.0) == Declined("it has no argument 'softcap'")
+
+
+def test_lengths_alone_are_of_any_function():
+    with pytest.raises(UsageError, match="cannot be guessed"):
+        load(of_lengths)
 
 
 def test_nothing_is_guessed_where_all_is_said_or_fits():

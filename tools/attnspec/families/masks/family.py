@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from attnspec.families.masks.formulas import formula
 from attnspec.families.record import Expected, Family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -123,4 +125,16 @@ def needs(case: Case) -> frozenset[str]:
     return frozenset(name for name, needed in found.items() if needed)
 
 
-FAMILY = Family("masks", tolerance=tolerance, features=features, formula=formula, expected=expected, needs=needs)
+def _usual_names() -> Mapping[str, Sequence[str]]:
+    return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
+
+
+FAMILY = Family(
+    "masks",
+    tolerance=tolerance,
+    features=features,
+    formula=formula,
+    expected=expected,
+    needs=needs,
+    usual_names=_usual_names,
+)

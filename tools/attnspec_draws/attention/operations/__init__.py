@@ -1,5 +1,6 @@
 """Case generators of attention: what a drawn case of each operation may have, and how often."""
 
+from attnspec_draws.attention.operations.absorbing import draw_absorbed, draw_latents
 from attnspec_draws.attention.operations.backward import draw_backward
 from attnspec_draws.attention.operations.forward import draw_forward
 from attnspec_draws.attention.operations.merging_states import NEARLY_LARGEST as LARGE_LOGARITHMS
@@ -82,6 +83,8 @@ _COMMON = frozenset((*CLASSES, *_SPOILT, "fully_masked_row", MEMORY_ORDER, ALIKE
 }
 """Features that attention and its backward pass can leave out."""
 
+_OF_LATENTS = frozenset(("full_width", "fully_masked_row", MEMORY_ORDER)) | _FORMS
+
 CASE_GENERATORS = {
     "softmax": CaseGenerator(
         draw_softmax, frozenset((*NUMBERS, NEARLY_LARGEST, MINUS_INFINITY, MEMORY_ORDER)) - {"plain"}
@@ -147,6 +150,8 @@ CASE_GENERATORS = {
         resized=(Resized(("output_a", "output_b")),),
         largest_whole=2**22,  # Its tolerance takes as long as a few sums.
     ),
+    "latent_attention": CaseGenerator(draw_latents, _OF_LATENTS),
+    "absorbed_latent_attention": CaseGenerator(draw_absorbed, _OF_LATENTS),
     "glorot_normal": CaseGenerator(draw_weights, frozenset()),
 }
 
