@@ -7,7 +7,7 @@ unknown mistake fails say which known ones it resembles. The file is written by
 
 import json
 import zlib
-from base64 import b85decode, b85encode
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from attnspec_mistakes.mistake import Mistake
 
-FORMAT = 3
+FORMAT = 4
 
 NOTICED = Path(__file__).with_name("kill_matrix.json")
 
@@ -38,7 +38,8 @@ def noticed_cases(operation: str, dtype: str) -> Mapping[str, frozenset[str]]:
         return {}
     cases: list[str] = found["cases"]
     column = _LIKE.get(dtype, dtype if dtype in KEPT_IN else KEPT_IN[0])
-    return {mistake: named_cases(bits[column], cases) for mistake, bits in found["noticed"].items()}
+    mistakes: list[str] = found["mistakes"]
+    return dict(zip(mistakes, named_cases(found["noticed"][column], cases, len(mistakes)), strict=True))
 
 
 def was_tried(mistake: Mistake) -> bool:
@@ -57,13 +58,14 @@ def _document() -> Mapping[str, Any]:
     return json.loads(NOTICED.read_bytes())
 
 
-def case_bits(noticed: Collection[str], cases: Sequence[str]) -> str:
-    """Return a bit a case as text; most are 0, so that packing saves half."""
-    flags = np.packbits([case in noticed for case in cases])
-    return b85encode(zlib.compress(flags.tobytes(), level=9)).decode("ascii")
+def case_bits(noticed: Sequence[Collection[str]], cases: Sequence[str]) -> str:
+    """Return a row of bits a mistake as text, a bit a case; rows are much alike, so that together they pack well."""
+    flags = np.packbits([[case in of_one for case in cases] for of_one in noticed], axis=1)
+    return b64encode(zlib.compress(flags.tobytes(), level=9)).decode("ascii")
 
 
-def named_cases(bits: str, cases: Sequence[str]) -> frozenset[str]:
-    """Return the cases whose bits are set by `case_bits`."""
-    flags = np.unpackbits(np.frombuffer(zlib.decompress(b85decode(bits)), np.uint8), count=len(cases))
-    return frozenset(cases[index] for index in np.flatnonzero(flags).tolist())
+def named_cases(bits: str, cases: Sequence[str], count: int) -> tuple[frozenset[str], ...]:
+    """Return the cases whose bits are set in each of `count` rows of `case_bits`."""
+    rows = np.frombuffer(zlib.decompress(b64decode(bits)), np.uint8).reshape(count, -1)
+    flags = np.unpackbits(rows, axis=1, count=len(cases))
+    return tuple(frozenset(cases[index] for index in np.flatnonzero(row).tolist()) for row in flags)

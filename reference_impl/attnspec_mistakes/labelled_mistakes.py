@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from attnspec_mistakes.kill_matrix import named_cases
 
-FORMAT = 2
+FORMAT = 3
 
 JUDGED = Path(__file__).with_name("labelled_mistakes.json")
 
@@ -39,9 +39,11 @@ def judged_implementations(operation: str) -> tuple[Judged, ...]:
     if found is None:
         return ()
     cases: list[str] = found["cases"]
+    judged: dict[str, list[str]] = found["judged"]
+    noticed = named_cases(found["noticed"], cases, len(judged))
     return tuple(
-        Judged(identifier, tuple(entry["clauses"]), named_cases(entry["noticed"], cases))
-        for identifier, entry in found["judged"].items()
+        Judged(identifier, tuple(clauses), of_one)
+        for (identifier, clauses), of_one in zip(judged.items(), noticed, strict=True)
     )
 
 

@@ -98,17 +98,20 @@ def judged_document(tried: Sequence[Tried], golden: Path | None = None) -> dict[
     cases: dict[str, list[str]] = {}
     for case in sorted(_suite(golden).cases.values(), key=lambda case: case.id):
         cases.setdefault(case.operation, []).append(case.id)
-    judged: dict[str, dict[str, Any]] = {}
-    for entry in tried:
+    judged: dict[str, list[Tried]] = {}
+    for entry in sorted(tried, key=lambda entry: entry.id):
         for operation, noticed in entry.noticed.items():
             if noticed:
-                bits = case_bits(noticed, cases[operation])
-                judged.setdefault(operation, {})[entry.id] = {"clauses": list(entry.clauses), "noticed": bits}
+                judged.setdefault(operation, []).append(entry)
     return {
         "format": FORMAT,
         "operations": {
-            operation: {"cases": cases[operation], "judged": implementations}
-            for operation, implementations in sorted(judged.items())
+            operation: {
+                "cases": cases[operation],
+                "judged": {entry.id: list(entry.clauses) for entry in entries},
+                "noticed": case_bits([entry.noticed[operation] for entry in entries], cases[operation]),
+            }
+            for operation, entries in sorted(judged.items())
         },
     }
 

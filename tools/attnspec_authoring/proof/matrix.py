@@ -66,18 +66,25 @@ class Matrix:
 
 
 def noticed_document(matrix: Matrix, beside: Path | None = None) -> dict[str, Any]:
-    """Return the document: for each operation its cases, and for each mistake a bit a case, in two dtypes.
+    """Return the document: each operation with its cases, its mistakes, and a bit for each of both, in two dtypes.
 
     Operations of which the matrix ran no mistake are those of the file `beside`.
     """
     cases: dict[str, list[str]] = {}
     for case, operation in sorted(matrix.cases.items()):
         cases.setdefault(operation, []).append(case)
-    noticed: dict[str, dict[str, dict[str, str]]] = {}
-    for trial in matrix.mistakes:
-        noticed.setdefault(trial.operation, {})[trial.id] = {
-            dtype: case_bits(trial.noticed_by(dtype), cases[trial.operation]) for dtype in KEPT_IN
+    trials: dict[str, list[Trial]] = {}
+    for trial in sorted(matrix.mistakes, key=lambda trial: trial.id):
+        trials.setdefault(trial.operation, []).append(trial)
+    found = {
+        operation: {
+            "cases": cases[operation],
+            "mistakes": [trial.id for trial in tried],
+            "noticed": {
+                dtype: case_bits([trial.noticed_by(dtype) for trial in tried], cases[operation]) for dtype in KEPT_IN
+            },
         }
-    found = {operation: {"cases": cases[operation], "noticed": mistakes} for operation, mistakes in noticed.items()}
+        for operation, tried in trials.items()
+    }
     kept: dict[str, Any] = {} if beside is None else json.loads(beside.read_bytes())["operations"]
     return {"format": FORMAT, "operations": dict(sorted({**kept, **found}.items()))}

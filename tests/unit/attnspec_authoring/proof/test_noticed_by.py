@@ -1,7 +1,7 @@
 """Which cases notice each mistake, as it is kept beside the catalogue."""
 
 import random
-from base64 import b85encode
+from base64 import b64encode
 from zlib import compress
 
 import pytest
@@ -18,13 +18,17 @@ NUMBER_OF_MISTAKES, SEED = 16, 11
 
 def test_bits_stand_for_cases_in_the_order_of_their_ids():
     wrong = {"float64": {"a/3": "values"}, "bfloat16": {}, "any": {"a/1": "values"}}
-    trial = Trial("softmax.some", "mistake", "softmax", "softmax.definition", ("float64",), wrong)
+    trials = tuple(
+        Trial(f"softmax.{name}", "mistake", "softmax", "softmax.definition", ("float64",), wrong)
+        for name, wrong in (("some", wrong), ("another", {"float64": {}, "bfloat16": {"a/3": "values"}, "any": {}}))
+    )
     cases = {"a/3": "softmax", "a/1": "softmax", "a/2": "causal_mask"}
-    document = noticed_document(Matrix("0", "0", KEPT_IN, cases, {}, (trial,), 0.0))
-    # Two cases, the bits of the first one foremost: 11 and 10.
-    both, first = (b85encode(compress(bits, level=9)).decode() for bits in (b"\xc0", b"\x80"))
+    document = noticed_document(Matrix("0", "0", KEPT_IN, cases, {}, trials, 0.0))
+    # A byte a mistake and two cases in it, the bits of the first one foremost: 00 and 11, 01 and 10.
+    rows = {"float64": b"\x00\xc0", "bfloat16": b"\x40\x80"}
+    noticed = {dtype: b64encode(compress(bits, level=9)).decode() for dtype, bits in rows.items()}
     assert document["operations"] == {
-        "softmax": {"cases": ["a/1", "a/3"], "noticed": {"softmax.some": {"float64": both, "bfloat16": first}}}
+        "softmax": {"cases": ["a/1", "a/3"], "mistakes": ["softmax.another", "softmax.some"], "noticed": noticed}
     }
 
 
