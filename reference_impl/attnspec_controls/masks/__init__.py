@@ -30,7 +30,8 @@ def reached_by_powers(parents: Integers) -> Booleans:
 def listed_with_minus_one(blocks: Booleans) -> tuple[Integers, Integers]:
     """List the blocks that count, and -1 behind them."""
     counts, indices = listed(blocks)
-    return counts, np.where(np.arange(blocks.shape[-1]) < counts[..., np.newaxis], indices, -1)
+    number: Integers = np.arange(int(blocks.shape[-1]))
+    return counts, np.where(number < counts[..., np.newaxis], indices, -1)
 
 
 def by_one_hot(query_documents: Integers, key_documents: Integers) -> Booleans:
