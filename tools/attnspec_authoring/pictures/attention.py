@@ -14,6 +14,10 @@ from attnspec_authoring.pictures.tensors import tensors
 Numbers = NDArray[np.float64]
 
 
+_LATENT, _ROTATED = np.eye(2), np.array([[0.0], [2.0]])
+"""Latents and rotated keys of two tokens, those of the worked example of latent attention and its absorbed form."""
+
+
 def numbered(name: str, count: int) -> list[str]:
     """Return names with numbers from 0."""
     return [f"{name} {index}" for index in range(count)]
@@ -111,6 +115,38 @@ def scaled_dot_product_attention_backward() -> str:
     )
 
 
+def latent_attention() -> str:
+    """Draw two tokens, the keys and values that a head makes of them, and what one query takes from each."""
+    tokens = numbered("token", 2)
+    w_key, w_value = np.array([[1.0], [0.0]]), np.array([[4.0], [8.0]])
+    result = reference.latent_attention(
+        np.full((1, 1, 1, 1), 2.0), np.ones((1, 1, 1, 1)), _LATENT[None], _ROTATED[None], w_key[None], w_value[None]
+    )
+    return picture(
+        "A head makes a key and a value of the latent of each token, and one query attends to both alike",
+        heat_map("latent", _LATENT, rows=tokens, digits=0),
+        heat_map("key, and rotated", np.hstack([_LATENT @ w_key, _ROTATED]), digits=0),
+        heat_map("value", _LATENT @ w_value, digits=0),
+        attending("weights", result.weights[0, 0], ["query"], tokens),
+        heat_map("output", result.output[0, 0], digits=0),
+    )
+
+
+def absorbed_latent_attention() -> str:
+    """Draw the same query after it absorbed the matrix of keys, and the mean of latents."""
+    tokens, query = numbered("token", 2), np.array([[2.0, 0.0]])
+    result = reference.absorbed_latent_attention(
+        query.reshape(1, 1, 1, 2), np.ones((1, 1, 1, 1)), _LATENT[None], _ROTATED[None], scale=0.5**0.5
+    )
+    return picture(
+        "A query that absorbed the matrix of keys attends to two latents alike, and their mean comes back",
+        heat_map("query_latent, and rotated", np.hstack([query, np.ones((1, 1))]), digits=0),
+        heat_map("latent, and rotated key", np.hstack([_LATENT, _ROTATED]), rows=tokens, digits=0),
+        attending("weights", result.weights[0, 0], ["query"], tokens),
+        heat_map("output_latent", result.output_latent[0, 0], digits=1),
+    )
+
+
 def merge_states() -> str:
     """Draw two parts, of which the second counts three times as much."""
     parts = np.array([[1.0, 2.0], [4.0, 5.0]])
@@ -185,6 +221,7 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     for draw in (
         *(softmax, causal_mask, split_heads, combine_heads),
         *(scaled_dot_product_attention, scaled_dot_product_attention_backward, merge_states),
+        *(latent_attention, absorbed_latent_attention),
         *(single_head_attention, multi_head_attention, context_vector, glorot_normal),
     )
 }

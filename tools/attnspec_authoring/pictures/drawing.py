@@ -44,6 +44,7 @@ def heat_map(
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
     digits: int = 2,
+    cell: int = CELL,
     note: str = "",
 ) -> Part:
     """Return a table of numbers (rows, columns); tints are relative to the largest, those below zero are orange."""
@@ -52,22 +53,22 @@ def heat_map(
     left = 8 + max(map(_width, rows), default=-8)
     top = TITLE + (16 if columns else 0)
     elements = [_text(left, 12, title, "t")]
-    elements += [_text(left + CELL * (j + 0.5), top - 5, name, "s", "middle") for j, name in enumerate(columns)]
+    elements += [_text(left + cell * (j + 0.5), top - 5, name, "s", "middle") for j, name in enumerate(columns)]
     for i, row in enumerate(numbers):
         y = top + ROW * i
         if rows:
             elements.append(_text(left - 8, y + 16, rows[i], "s", "end"))
         for j, number in enumerate(row):
-            x, share = left + CELL * j, round(FULLEST * abs(finite[i, j]) / largest, 2)
+            x, share = left + cell * j, round(FULLEST * abs(finite[i, j]) / largest, 2)
             if share:
                 tint = "n" if finite[i, j] < 0 else "p"
                 elements.append(
-                    f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{ROW - 2}" class="{tint}" opacity="{share:g}"/>'
+                    f'<rect x="{x}" y="{y}" width="{cell - 2}" height="{ROW - 2}" class="{tint}" opacity="{share:g}"/>'
                 )
-            elements.append(f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{ROW - 2}" class="l"/>')
-            elements.append(_text(x + CELL / 2 - 1, y + 15, _number(number, digits), "", "middle"))
+            elements.append(f'<rect x="{x}" y="{y}" width="{cell - 2}" height="{ROW - 2}" class="l"/>')
+            elements.append(_text(x + cell / 2 - 1, y + 15, _number(number, digits), "", "middle"))
     height = top + ROW * len(numbers)
-    return _noted(elements, left + CELL * numbers.shape[1], height, note, left)
+    return _noted(elements, left + cell * numbers.shape[1], height, note, left)
 
 
 def attending(title: str, weights: NDArray[np.float64], queries: Sequence[str], keys: Sequence[str]) -> Part:

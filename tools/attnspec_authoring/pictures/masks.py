@@ -10,6 +10,9 @@ import numpy as np
 import attnspec_reference as reference
 from attnspec_authoring.pictures.drawing import heat_map, picture
 
+_CELL = 30
+"""Width of a cell that holds one digit, so that six masks fit beside each other."""
+
 
 def attention_mask() -> str:
     """Draw the masks of the worked example beside each other."""
@@ -35,7 +38,7 @@ def attention_mask() -> str:
 
 
 def _drawn(title: str, given: reference.AttentionMask) -> Any:
-    return heat_map(title, given.mask[0, 0].astype(np.float64), digits=0)
+    return heat_map(title, given.mask[0, 0].astype(np.float64), digits=0, cell=_CELL)
 
 
 PICTURES: Mapping[str, Callable[[], str]] = {"attention_mask": attention_mask}

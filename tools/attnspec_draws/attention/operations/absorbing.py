@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,12 @@ _AXES = ("batch", "heads", "queries", "keys", "latent", "content", "rotary", "va
 _LONG = {"keys": 8, "queries": 4, "latent": 4, "content": 2, "rotary": 2, "value": 2, "heads": 2, "batch": 2, "past": 2}
 """Which axes are long, with weights."""
 
+_OF_HEADS = ("content", "value", "past")
+"""Axes that a kernel does not see."""
+
+_TOKENS = ("queries", "keys")
+_PLACING = ("is_causal", "causal_alignment")
+
 _PAST, _CAUSAL, _BOTTOM, _SCALED, _MAGNIFIED = 25, 35, 60, 40, 30
 """Of a hundred draws, those with a past, causal ones; of causal ones, those from the bottom right; of a hundred draws,
 those with a stated scale, and those with a magnitude."""
@@ -47,35 +54,34 @@ def draw_absorbed(words: Words, limits: Limits) -> Drawn:
 
 def _draw(words: Words, limits: Limits, prefix: str) -> Drawn:
     naive = prefix == "latent"
-    extents = as_stated(draw_axes(words.of("extents"), _AXES, _LONG, limits), limits, _elements)
-    has_past = naive and limits.has("past_latent", drawn=words.of("past").percent(_PAST))
-    has_past = has_past and limits.allow("past_key_rotary")
-    extents["past"] = extents["past"] if has_past else 0
+    extents = _extents(words, limits, naive=naive)
     batch, heads, queries, keys, latent, _, rotary, _, past = (extents[axis] for axis in _AXES)
     inputs, kind = _numbers(words, extents, limits, naive=naive)
-    attributes = _attributes(words, limits, naive=naive)
+    attributes = _attributes(words, limits, naive=naive) | dict(limits.stated)
     over_keys = Extents(batch, heads, 1, queries, keys, latent + rotary, latent, past)
     lengths = dict(draw_lengths(words, over_keys, limits)) if not past else {}
     mask = draw_mask(words, over_keys, limits, is_causal=bool(attributes.get("is_causal")))
     given: dict[str, NDArray[Any]] = {**lengths, **({} if mask is None else {"mask": mask})}
-    placing = {name: attributes[name] for name in ("is_causal", "causal_alignment") if name in attributes}
+    placing = {name: attributes[name] for name in _PLACING if name in attributes}
     attended = attendance(over_keys.over_keys, past, given, **placing)
     if attended.fully_masked is not None and not limits.allow("fully_masked_row"):
-        attributes = {name: value for name, value in attributes.items() if name not in placing}
+        placing = {name: value for name, value in placing.items() if name in limits.stated}
+        attributes = {name: value for name, value in attributes.items() if name not in _PLACING or name in placing}
         kept = {name: array for name, array in given.items() if name in limits.given}
         given = {name: excluding_nothing(array) if name == "mask" else array for name, array in kept.items()}
-        placing = {}
-        attended = attendance(over_keys.over_keys, past, given)
+        attended = attendance(over_keys.over_keys, past, given, **placing)
     dead = attended.fully_masked is not None
     inputs |= given
     stated = bool(attributes.get("scale") is not None)
     features = [kind] if kind != "coarse" else []
-    features += [*given, *attributes, *(("past_latent", "past_key_rotary") if past else ())]
+    # Kernels are always given their scale, so that no draw can leave it out.
+    features += [*given, *(name for name in attributes if naive or name != "scale")]
     if "mask" in given:
         features += ["boolean_mask" if given["mask"].dtype == np.bool_ else "float_mask"]
         features += forms_of_mask(given["mask"].shape, over_keys)
     features += those(
         {
+            "past_latent": past > 0,
             "broadcast_mask": "mask" in given and given["mask"].shape != over_keys.over_keys,
             "mask_and_causal": "mask" in given and "is_causal" in placing,
             "unequal_lengths": queries != keys + past,
@@ -90,7 +96,7 @@ def _draw(words: Words, limits: Limits, prefix: str) -> Drawn:
     clauses += those({**used, "past.concatenation": past > 0})
     other = "top_left" if attributes.get("causal_alignment") == "bottom_right" else "bottom_right"
     conventions = {
-        "causal_alignment": "is_causal" in placing and queries != keys,
+        "causal_alignment": "is_causal" in placing and (queries != keys or not given.keys().isdisjoint(lengths)),
         "fully_masked_row": dead,
     }
     return laid_out(
@@ -100,12 +106,33 @@ def _draw(words: Words, limits: Limits, prefix: str) -> Drawn:
         inputs,
         features=features,
         clauses=clauses,
-        attributes=attributes | dict(limits.stated),
-        extents=extents,
+        attributes=attributes,
+        extents=extents if naive else {axis: length for axis, length in extents.items() if axis not in _OF_HEADS},
         conventions=those(conventions),
         unchanged=unchanged_arguments(limits, (), ("mask", *lengths, "is_causal", "causal_alignment")),
         others={"causal_alignment": other} if "causal_alignment" in attributes else {},
     )
+
+
+def _extents(words: Words, limits: Limits, *, naive: bool) -> dict[str, int]:
+    """Draw the lengths of all axes; those that a case does not have take no room."""
+    lengths = draw_axes(words.of("extents"), _AXES, _LONG, limits)
+    stated = dict(limits.extents)
+    drawn = words.of("past").percent(_PAST) or "past" in stated
+    alike = not limits.allow("unequal_lengths")
+    may_have_past = naive and limits.allow("past_latent", "past_key_rotary") and not alike
+    if not may_have_past or not (drawn or "past_latent" in limits.given):
+        lengths["past"] = 0
+        stated.pop("past", None)
+    if not naive:
+        lengths |= dict.fromkeys(("content", "value"), 1)
+    of_tokens = [stated[axis] for axis in _TOKENS if axis in stated]
+    if alike and of_tokens:
+        stated = dict.fromkeys(_TOKENS, of_tokens[0]) | stated
+    extents = as_stated(lengths, replace(limits, extents=stated), _elements)
+    if alike and not of_tokens:
+        extents |= dict.fromkeys(_TOKENS, min(extents[axis] for axis in _TOKENS))
+    return extents
 
 
 def _attributes(words: Words, limits: Limits, *, naive: bool) -> dict[str, Any]:
@@ -151,8 +178,8 @@ def _numbers(
 
 
 def _elements(lengths: Mapping[str, int]) -> int:
-    """Count the elements of the largest tensor, steps included."""
+    """Count the elements of the largest tensor, steps included; both parts of queries and of keys are tensors."""
     batch, heads, queries, keys, latent, content, rotary, value, past = (lengths[axis] for axis in _AXES)
-    widest = max(latent, content, value) + rotary
+    widest = max(latent, content, rotary, value)
     of_tokens = batch * heads * max(queries, keys + past) * widest
-    return max(of_tokens, batch * heads * queries * (keys + past), heads * latent * widest)
+    return max(of_tokens, batch * heads * queries * (keys + past), heads * latent * max(content, value))
