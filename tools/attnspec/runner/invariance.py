@@ -206,16 +206,17 @@ def measured_invariance(results: Iterable[Result], resolved: Resolved) -> tuple[
 
 def invariance_failures(measured: Iterable[Invariance]) -> tuple[Result, ...]:
     """Return a wrong result for each property that is declared, or demanded of all, and does not hold."""
-    return tuple(_failure(each) for each in measured if each.is_wrong)
-
-
-def _failure(measured: Invariance) -> Result:
-    name, count = OPERATIONS[measured.operation].short_name, f"{measured.differing} of {measured.calls}"
-    if measured.of == STATE:
-        title, clause = "A decoder that goes on from what it kept", f"{name}.{STATE}.steps"
-        said = f"{count} cases that are called in steps do not give what one pass gives"
-    else:
-        title, clause = f"The same bits in another batch: {measured.of}", f"{name}.{INVARIANCE}.{measured.of}"
-        said = f"{count} calls of a part of a case have other bits than the whole call"
-    message = f"{said}: {measured.sentence}"
-    return failure_of_run(measured.operation, measured.id, title, clause, measured.dtype, message)
+    failures: list[Result] = []
+    for each in measured:
+        if not each.is_wrong:
+            continue
+        name, count = OPERATIONS[each.operation].short_name, f"{each.differing} of {each.calls}"
+        if each.of == STATE:
+            title, clause = "A decoder that goes on from what it kept", f"{name}.{STATE}.steps"
+            said = f"{count} cases that are called in steps do not give what one pass gives"
+        else:
+            title, clause = f"The same bits in another batch: {each.of}", f"{name}.{INVARIANCE}.{each.of}"
+            said = f"{count} calls of a part of a case have other bits than the whole call"
+        message = f"{said}: {each.sentence}"
+        failures.append(failure_of_run(each.operation, each.id, title, clause, each.dtype, message))
+    return tuple(failures)

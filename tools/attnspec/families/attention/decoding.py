@@ -46,18 +46,18 @@ def steps(case: Case, kind: str, conventions: Mapping[str, str]) -> Steps | None
 
 def _behind_a_past(case: Case, ends: Sequence[int]) -> _Calls:
     """Call each step with what the one before it returned as present, or with earlier tokens where it returns none."""
-    takes = OPERATIONS[case.operation].arguments
-    cached = [name for name in _of_tokens(case) if f"past_{name}" in takes]
+    cached = [name for name in case.inputs if f"past_{name}" in OPERATIONS[case.operation].arguments]
     kept: dict[str, NDArray[Any]] = {}
     answers: list[Arrays] = []
     for begin, end in zip((0, *ends), ends, strict=False):
         of_queries = case._replace(inputs=taken(case, _QUERY, range(begin, end)))
         inputs = taken(of_queries, _KEY, range(end))
-        inputs |= {name: _tokens(case, name, begin, end) for name in cached}
+        new, so_far = (taken(case, _KEY, range(first, end)) for first in (begin, 0))
+        inputs |= {name: new[name] for name in cached}
         got = yield case._replace(inputs=inputs | kept, memory_order={})
         answers.append(got)
         for name in cached:
-            whole = _tokens(case, name, 0, end)
+            whole = so_far[name]
             present = got.get(f"present_{name}", whole)
             if present.shape != whole.shape:
                 return {}, f"present_{name} has the shape {present.shape} after {end} tokens; expected {whole.shape}"
@@ -72,26 +72,15 @@ def _in_a_buffer(case: Case, ends: Sequence[int], fill: float) -> _Calls:
     answers: list[Arrays] = []
     for begin, end in zip((0, *ends), ends, strict=False):
         inputs = taken(case, _QUERY, range(begin, end))
-        for name in _of_tokens(case):
-            position = position_of_axis(case.operation, name, case.inputs[name].shape, _KEY)
-            assert position is not None
-            inputs[name] = case.inputs[name].copy()
-            np.moveaxis(inputs[name], position, 0)[end:] = fill
+        for name, array in case.inputs.items():
+            position = position_of_axis(case.operation, name, array.shape, _KEY)
+            if position is not None and _QUERY not in OPERATIONS[case.operation].axes[name]:
+                inputs[name] = array.copy()
+                np.moveaxis(inputs[name], position, 0)[end:] = fill
         inputs["key_lengths"] = np.full(length_along(case, BATCH), end, np.int64)
         attributes = {**case.attributes, "causal_alignment": _BY_LENGTHS}
         answers.append((yield case._replace(inputs=inputs, attributes=attributes, memory_order={})))
     return _joined(case, answers)
-
-
-def _of_tokens(case: Case) -> list[str]:
-    """Return the inputs that a decoder keeps: all that have a token for each key."""
-    axes = OPERATIONS[case.operation].axes
-    return [name for name in case.inputs if _KEY in axes[name] and _QUERY not in axes[name]]
-
-
-def _tokens(case: Case, name: str, begin: int, end: int) -> NDArray[Any]:
-    """Return an input with the keys from one up to another."""
-    return taken(case, _KEY, range(begin, end))[name]
 
 
 def _joined(case: Case, answers: Sequence[Arrays]) -> tuple[Arrays, str]:
