@@ -171,7 +171,7 @@ def test_who_returns_no_present_is_handed_the_earlier_tokens() -> None:
     assert (state.calls, state.differing) == (2, 1)
 
 
-def test_who_offers_no_cache_is_not_asked() -> None:
+def test_who_offers_no_cache_is_not_called_on() -> None:
     assert steps_of(Decoder(declining), CASE, "latent/naive_causal")[1] == []
 
 
