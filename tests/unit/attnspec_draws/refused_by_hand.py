@@ -5,6 +5,13 @@ import numpy as np
 from .by_hand import Stream
 
 LENGTHS = {"key_lengths": "key", "query_lengths": "query"}
+UNKNOWN_WORDS = {
+    "pairing": ["", "HALF", "halves", "neox"],
+    "scaling": ["", "YARN", "ntk", "su"],
+    "mode": ["", "LINEAR", "ring"],
+    "weight_offset": ["", "ONE", "minus_one"],
+    "normalized_over": ["", "HEAD", "heads"],
+}
 OF_THE_RANK = {"in_front", "behind", "first"}
 
 
@@ -81,10 +88,10 @@ def values_that_do_not_fit(operation, argument, inputs, attributes):
     if argument == "num_heads":
         features = inputs["query" if operation == "multi_head_attention" else "x"].shape[-1]
         return [heads for heads in range(2, features + 2) if features % heads]
-    if argument == "pairing":
-        return ["", "HALF", "halves", "neox"]
-    if argument == "scaling":
-        return ["", "YARN", "ntk", "su"]
+    if argument in UNKNOWN_WORDS:
+        return UNKNOWN_WORDS[argument] if operation != "qk_norm" or argument != "pairing" or "cos" in inputs else []
+    if argument == "keep":
+        return [inputs["key_cache"].shape[2], -1]
     if argument == "width":
         return [stated + 1, stated - 1, 0, -stated]
     if stated is None:

@@ -32,6 +32,13 @@ FOUND = {
     "attention_mask.tree_ignored": ("attention_mask", {"parents"}),
     "attention_mask.chunk_from_one": ("attention_mask", {"chunk"}),
     "attention_mask.no_document_sees_itself": ("attention_mask", {"query_documents", "key_documents"}),
+    "append.new_first": ("append_cache", set()),
+    "scatter.clamped_under_circular": ("scatter_cache", {"mode"}),
+    "slots.saturated_at_240": ("write_slots", {"quantized_cache"}),
+    "pages.of_first_sequence": ("write_paged_cache", set()),
+    "window.ring_of_the_whole_window": ("write_window", {"keep"}),
+    "rms_norm.offset_ignored": ("rms_norm", {"weight_offset"}),
+    "qk_norm.after_rotation": ("qk_norm", {"cos"}),
 }
 """Mistakes, and the features of the draw that is left when it is made small."""
 

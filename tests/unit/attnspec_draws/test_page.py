@@ -41,7 +41,9 @@ from .by_hand import (
     tokens_of_attention,
 )
 from .by_hand import Stream as ByHand
+from .caches_by_hand import appended, pages, scattered, slots, window
 from .memory_by_hand import sharing_memory
+from .norms_by_hand import qk_norm, rms_norm
 from .quantized_by_hand import quantized_of
 from .refused_by_hand import misfit_of, refused_of
 
@@ -271,6 +273,13 @@ BY_HAND = {
     "rotary_frequencies": rotary_frequencies,
     "causal_mask": causal_mask,
     "attention_mask": attention_mask,
+    "append_cache": appended,
+    "scatter_cache": scattered,
+    "write_slots": slots,
+    "write_paged_cache": pages,
+    "write_window": window,
+    "rms_norm": rms_norm,
+    "qk_norm": qk_norm,
     "context_vector": context_of,
     "split_heads": split_heads,
     "combine_heads": combined_heads,
@@ -675,9 +684,10 @@ def test_changed_arguments_are_those_of_the_page(operation):
             continue
         others = {name for name, value in drawn.attributes.items() if value is True or (type(value) is float and value)}
         unchanged = {"theta", "beta_fast", "beta_slow"} if drawn.attributes.get("scaling") == "yarn" else set()
+        unchanged |= {"batch_indices", "positions"} if operation == "write_paged_cache" else set()
         counts = {"seed"} | ({"offset", "query_length", "key_length"} if operation == "causal_mask" else set())
         counts |= {"causal_alignment", "window"}
-        left = sorted({*drawn.inputs} | others - unchanged | (counts & drawn.attributes.keys()))
+        left = sorted(({*drawn.inputs} | others) - unchanged | (counts & drawn.attributes.keys()))
         weights = [(name, 1 if name in OPERATIONS[operation].inputs else 4) for name in left]
         assert drawn.changed == (stream.of_pairs(weights) if left else None), recipe.text
         stored = operation == BACKWARD and "output" in drawn.inputs

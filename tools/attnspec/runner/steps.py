@@ -1,7 +1,7 @@
 """Steps of a decoder: whether a prefill, and calls that go on from what it kept, give what one pass gives.
 
-They are graded by the tolerance of the whole case, in one dtype, for all who take what such calls are handed. Nothing is
-said of those who get single calls of that kind wrong, which the cases show.
+They are graded by the tolerance of the whole case, in one dtype, for all who take what such calls are handed. Nothing
+is said of those who get single calls of that kind wrong, which the cases show.
 """
 
 from __future__ import annotations

@@ -96,11 +96,11 @@ class Forms:
 
     def moved(self, axis: int) -> Answer:
         """Return the trivial answer of right outputs that are moved on by one along an axis."""
-        return lambda call: {name: np.roll(call.right[name], 1, axis) for name in self.outputs}
+        return lambda call: {name: np.roll(call.right[name], 1, axis) for name in self._given(call)}
 
     def zeros(self, call: Answered) -> Outputs:
         """Return zeros."""
-        return {name: np.zeros_like(call.right[name]) for name in self.outputs}
+        return {name: np.zeros_like(call.right[name]) for name in self._given(call)}
 
     def half_precision(self, call: Answered) -> Outputs:
         """Return what the reference gives for inputs that were rounded to float16."""
@@ -112,8 +112,13 @@ class Forms:
             return {}
         return {
             name: np.resize(call.before[name], call.right[name].shape) if call.before[name].size else call.right[name]
-            for name in self.outputs
+            for name in self._given(call)
+            if name in call.before
         }
+
+    def _given(self, call: Answered) -> tuple[str, ...]:
+        """Return the outputs that a call has: some come with an optional input."""
+        return tuple(name for name in self.outputs if name in call.right)
 
     def listed(
         self, answers: Mapping[str, Answer], precise: tuple[str, ...] = ("half_precision",)
