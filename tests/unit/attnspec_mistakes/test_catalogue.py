@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -259,7 +260,9 @@ def test_a_mistake_that_remembers_is_right_when_it_is_called_first(mistake, prob
         right = reference(mistake, copied(probe))
         first = by_name(mistake.begin()(**copied(probe)))
         assert all(np.array_equal(first[name], array, equal_nan=True) for name, array in right.items())
-        begun(**copied(probe))
+        # What was remembered of another probe may not fit this one: it may be refused, but never the first time.
+        with suppress(ValueError):
+            begun(**copied(probe))
 
 
 def test_importing_the_catalogue_needs_numpy_alone():

@@ -57,7 +57,7 @@ def test_a_target_completes_to_what_is_built_in_and_to_files(command):
         (["list", "--clause", "sdpa.window.l"], ["sdpa.window.left"]),
         (["list", "--mistake", "sdpa.window_sym"], ["sdpa.window_symmetric"]),
         (["list", "--operation", "causal"], ["causal_mask"]),
-        (["list", "--profile", "mas"], ["masking"]),
+        (["list", "--profile", "mas"], ["masking", "masks"]),
     ],
 )
 def test_options_complete_to_their_values(words, offered):

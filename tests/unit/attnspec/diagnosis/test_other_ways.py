@@ -108,10 +108,17 @@ def test_another_way_is_a_mistake_of_its_own_under_the_same_name(mistake):
     else:
         mask = np.arange(129) >= np.arange(63)[:, np.newaxis]
         given |= {"mask": mask, "key_lengths": np.array([129, 40, 129])}
-    seen = [by_name(way.function(**given)) for way in (mistake, *mistake.in_other_ways())]
+    calls = [given]
+    if mistake.operation == "rms_norm":
+        # One feature more than whole tiles is padded to another width by each tile; one less leaves out another rest.
+        calls = [{"x": draw((3, width)), "weight": draw(width), "epsilon": 1e-6} for width in (65, 127)]
+    ways = (mistake, *mistake.in_other_ways())
     assert {way.listed_as for way in mistake.in_other_ways()} == {mistake.id}
-    prints = {tuple(np.asarray(array).tobytes() for array in outputs.values()) for outputs in seen}
-    assert len(prints) == len(seen)
+    prints = {
+        tuple(np.asarray(array).tobytes() for call in calls for array in by_name(way.function(**call)).values())
+        for way in ways
+    }
+    assert len(prints) == len(ways)
 
 
 def test_a_mistake_of_packed_sequences_hears_the_alignment_that_an_implementation_takes_for_granted():

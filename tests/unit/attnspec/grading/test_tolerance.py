@@ -13,6 +13,7 @@ from .by_hand import grade, tolerance
 DRAW = np.random.default_rng(0).standard_normal
 SQUARE = {f"w_{name}": DRAW((4, 4)) for name in ("query", "key", "value", "output")}
 ATTENTION = {"query": DRAW((2, 2, 3, 4)), "key": DRAW((2, 2, 5, 4)), "value": DRAW((2, 2, 5, 3))}
+LATENTS = {"query_rotary": DRAW((2, 2, 3, 2)), "latent": DRAW((2, 5, 3)), "key_rotary": DRAW((2, 5, 2))}
 SOME_KEYS = np.array([[True, True, False, False, True], [False] * 5, [True] * 5])
 
 CALLS = {
@@ -36,6 +37,17 @@ CALLS = {
         {**{name: DRAW((2, 3, 4)) for name in ("query", "key", "value")}, **SQUARE, "b_key": DRAW(4)},
         {"num_heads": 2},
     ),
+    "latent_attention": (
+        {
+            "query_content": DRAW((2, 2, 3, 4)),
+            **LATENTS,
+            "w_key": DRAW((2, 3, 4)),
+            "w_value": DRAW((2, 3, 2)),
+            "mask": SOME_KEYS,
+        },
+        {},
+    ),
+    "absorbed_latent_attention": ({"query_latent": DRAW((2, 2, 3, 3)), **LATENTS, "mask": SOME_KEYS}, {"scale": 0.5}),
     "context_vector": ({"encoder_states": DRAW((3, 4)), "decoder_state": DRAW(4)}, {}),
     "merge_states": (
         {

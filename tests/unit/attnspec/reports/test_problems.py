@@ -9,11 +9,13 @@ from rich.console import Console
 
 import attnspec
 import attnspec_reference
+from attnspec.contract import OPERATIONS
 from attnspec.reports.formats import print_report
 from attnspec.reports.problems import problems_of
 from attnspec.specification import clause_text
 
 IMPLEMENTATIONS = Path(__file__).parents[3] / "examples"
+OFFERED = "scaled_dot_product_attention"
 STUDENT = str(IMPLEMENTATIONS / "student_softmax_axis_0.py")
 
 
@@ -74,10 +76,19 @@ def test_beside_a_problem_stands_the_case_that_shows_it_best(lines):
     assert said.count("Such as ") == 3
 
 
-def test_what_was_not_graded_is_one_line(lines):
+def test_what_was_not_graded_is_one_line(three, lines):
     assert sum("raded" in line for line in lines) == 2, "one line of reasons, and the verdict"
     (line,) = (line for line in lines if line.startswith("Not graded: "))
-    assert "(10 operations not offered) and 12 more reasons; see --verbose." in line
+    families = {operation.family for operation in OPERATIONS.values()} - {"attention"}
+    missing = {name for name, operation in OPERATIONS.items() if operation.family == "attention"} - {OFFERED}
+    reasons = {
+        result.verdict.message
+        for result in three.results
+        if result.case.operation == OFFERED and result.status not in ("pass", "fail", "error")
+    }
+    assert "it has no argument 'mask'" in reasons
+    more = len(reasons | families)
+    assert f"({len(missing)} operations not offered) and {more} more reasons; see --verbose." in line
 
 
 def test_verbose_shows_more_cases_the_words_of_clauses_and_every_reason(three):

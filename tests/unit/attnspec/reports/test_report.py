@@ -273,7 +273,7 @@ OPEN = ("statuses", "profiles", "families", "left_out", "conventions", "got", "p
 LATER = (
     *("families", "left_out", "certainty", "suspects", "laws", "probes", "same", "candidates", "undeclared"),
     *("tensors", "backward", "without", "asked_in", "not_arranged", "could_be_declared", "arguments", "systematic"),
-    "account",
+    *("account", "invariance"),
 )
 """Fields that the first reports did not have; they stay readable without."""
 

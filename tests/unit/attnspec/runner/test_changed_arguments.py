@@ -36,6 +36,8 @@ MOVE_NO_FIRST_OUTPUT = {
     ("scatter_cache", "step_lengths"),
     ("write_window", "step_lengths"),
     ("write_paged_cache", "page_starts"),
+    # The size of blocks moves the lists alone; starts rise, and their reverse falls.
+    *(("attention_mask", name) for name in ("block_size", "query_starts", "key_starts")),
     *((name, "value") for name in ("append_cache", "write_slots", "write_paged_cache", "write_window")),
     ("append_cache", "past_value"),
     ("write_slots", "value_pool"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from attnspec.cases import load_suite
 from attnspec_authoring.strangers import __main__ as command
 from attnspec_authoring.strangers import index_text, read_index, strangers_page
 
@@ -12,11 +13,12 @@ SMALL = ("softmax", "causal_mask", "split_heads")
 
 @pytest.fixture
 def few(monkeypatch, tmp_path):
-    """An index of three wrong implementations of one batch, and one of another."""
+    """An index of three wrong implementations of one batch, and one of another, tried on the suite as it is."""
     index = read_index()
     wrong = [each for each in index.of("batch_7") if each.must_fail and each.operation in SMALL][:3]
     other = next(each for each in index.of("batch_8") if each.must_fail and each.operation in SMALL)
-    index = replace(index, strangers=(*wrong, other))
+    suite = load_suite()
+    index = replace(index, strangers=(*wrong, other), cases=len(suite.cases), suite=suite.digest)
     monkeypatch.setattr(command, "read_index", lambda: index)
     for name in ("INDEX", "PAGE"):
         monkeypatch.setattr(command, name, tmp_path / name)
@@ -56,3 +58,9 @@ def test_writing_what_is_known_changes_nothing(few):
     assert command.main(["--processes", "1", "--write"]) == 0
     assert command.INDEX.read_text() == index_text(few)
     assert command.PAGE.read_text() == strangers_page(few)
+
+
+def test_a_run_of_all_makes_the_index_refer_to_the_suite_as_it_is(few, monkeypatch):
+    monkeypatch.setattr(command, "read_index", lambda: replace(few, cases=1, suite="0" * 64))
+    assert command.main(["--processes", "1", "--write"]) == 0
+    assert command.INDEX.read_text() == index_text(few)

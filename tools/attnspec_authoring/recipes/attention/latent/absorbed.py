@@ -71,20 +71,23 @@ def cases() -> Iterator[AuthoredCase]:
 def mask_cases() -> Iterator[AuthoredCase]:
     """Exclude tokens by masks, causality and lengths."""
     yield absorbed("absorbed_mask_boolean", "a Boolean mask for each head of each entry")(
-        mask=booleans(2, 2, 2, 3), outputs="weights"
+        mask=booleans(2, 2, 2, 3), outputs="weights", changed_argument=ChangedArgument("mask", reversed=True)
     )
     yield absorbed("absorbed_mask_of_heads", "a float mask for each head")(Latents(batch=1), mask=floats(2, 2, 3))
     yield absorbed("absorbed_causal", "causal, as many queries as tokens")(
-        Latents(batch=1, queries=3, keys=3), **TOP_CAUSAL, outputs="weights"
+        Latents(batch=1, queries=3, keys=3),
+        **TOP_CAUSAL,
+        outputs="weights",
+        changed_argument=ChangedArgument("is_causal", value=False),
     )
     yield absorbed(
         "absorbed_causal_bottom", "causal from the bottom right, two queries in three heads for five tokens"
-    )(Latents(heads=3, keys=5), **BOTTOM_CAUSAL)
+    )(Latents(heads=3, keys=5), **BOTTOM_CAUSAL, changed_argument=ChangedArgument("causal_alignment", "top_left"))
     yield absorbed("absorbed_lengths", "tokens and queries of different lengths, causal")(
         Latents(queries=3, keys=4), key_lengths=[4, 2], query_lengths=[3, 1], **BOTTOM_CAUSAL
     )
     yield absorbed("absorbed_key_lengths", "one token in one entry, three in the other")(
-        key_lengths=[1, 3], outputs="logsumexp"
+        key_lengths=[1, 3], outputs="logsumexp", changed_argument=ChangedArgument("key_lengths", reversed=True)
     )
     yield absorbed("absorbed_fully_masked", "a query that may attend to no token")(
         mask=np.array([[False, False, False], [True, False, True]]), outputs="weights logsumexp"

@@ -101,7 +101,7 @@ def scale_cases() -> Iterator[AuthoredCase]:
 def mask_cases() -> Iterator[AuthoredCase]:
     """Exclude tokens by masks, causality and lengths."""
     yield latents("naive_mask_boolean", "a Boolean mask for each head of each entry")(
-        mask=booleans(2, 2, 2, 3), outputs="weights logits"
+        mask=booleans(2, 2, 2, 3), outputs="weights logits", changed_argument=ChangedArgument("mask", reversed=True)
     )
     yield latents("naive_mask_of_heads", "a float mask for each head")(
         ONE_ENTRY, mask=floats(2, 2, 3), outputs="logits"
@@ -110,16 +110,19 @@ def mask_cases() -> Iterator[AuthoredCase]:
         mask=booleans(2, 3)
     )
     yield latents("naive_causal", "causal, as many queries as tokens")(
-        Latents(batch=1, queries=3, keys=3), **TOP_CAUSAL, outputs="weights"
+        Latents(batch=1, queries=3, keys=3),
+        **TOP_CAUSAL,
+        outputs="weights",
+        changed_argument=ChangedArgument("is_causal", value=False),
     )
     yield latents("naive_causal_bottom", "causal from the bottom right, two queries for four tokens")(
-        Latents(keys=4), **BOTTOM_CAUSAL
+        Latents(keys=4), **BOTTOM_CAUSAL, changed_argument=ChangedArgument("causal_alignment", "top_left")
     )
     yield latents("naive_lengths", "tokens and queries of different lengths, causal")(
         Latents(queries=3, keys=4), key_lengths=[4, 2], query_lengths=[3, 1], **BOTTOM_CAUSAL
     )
     yield latents("naive_key_lengths", "one token in one entry, three in the other")(
-        key_lengths=[1, 3], outputs="weights logsumexp"
+        key_lengths=[1, 3], outputs="weights logsumexp", changed_argument=ChangedArgument("key_lengths", reversed=True)
     )
     yield latents("naive_fully_masked", "a query that may attend to no token")(
         mask=np.array([[False, False, False], [True, False, True]]), outputs="weights logsumexp output_latent"

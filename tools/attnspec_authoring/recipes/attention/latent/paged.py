@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, TOP_CAUSAL, floats
 from attnspec_authoring.recipes.attention.latent.latents import ABSORBED, NAIVE, Latents, latents
 from attnspec_authoring.recipes.authoring import row
@@ -36,7 +37,13 @@ ROWS: tuple[tuple[str, str, Latents, dict[str, Any]], ...] = (
         _sizes(3, 7), {"key_lengths": [5, 0, 7], "outputs": "logsumexp"}
     ),
     row("causal", "causal from the bottom right, with lengths of queries and tokens that differ")(
-        _sizes(3, 11, queries=3), {"key_lengths": [11, 6, 9], "query_lengths": [2, 3, 1], **BOTTOM_CAUSAL}
+        _sizes(3, 11, queries=3),
+        {
+            "key_lengths": [11, 6, 9],
+            "query_lengths": [2, 3, 1],
+            **BOTTOM_CAUSAL,
+            "changed_argument": ChangedArgument("query_lengths", reversed=True),
+        },
     ),
     row("causal_decode", "causal from the bottom right, two queries for sequences of seven and four tokens")(
         _sizes(2, 7, queries=2, heads=1), {"key_lengths": [7, 4], **BOTTOM_CAUSAL}

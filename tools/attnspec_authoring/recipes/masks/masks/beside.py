@@ -131,7 +131,7 @@ def called_again() -> Iterator[AuthoredCase]:
         "left_padding": ("left_padding", {"left_padding": [0, 2]}, None),
         "prefix_lengths": ("prefix", {"prefix_lengths": [3, 0], **CAUSAL}, None),
         "key_documents": ("documents", {"documents": [[0, 0, 1, 1], [0, 1, 1, 1]]}, None),
-        "parents": ("tree", {"parents": [[-1, -1, 0, 1], [-1, 0, -1, 2]]}, None),
+        "parents": ("tree", {"parents": [[-1, -1, 0, 2], [-1, -1, 3, 1]]}, None),
         "attended_blocks": (
             "blocks",
             {"attended_blocks": [[True, False], [False, False]], "attended_block_size": [2, 2]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.masks.masks.making import BOTTOM_RIGHT, CAUSAL, FROM_THE_END, mask
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ def tables() -> Iterator[AuthoredCase]:
     """Return tables of blocks."""
     rule = "blocks"
     yield mask("blocks_even", "blocks of two queries and two keys")(
-        (4, 6), rule, attended_blocks=CHECKED, attended_block_size=[2, 2], report=WRONG_SPARSE
+        (4, 6),
+        rule,
+        attended_blocks=CHECKED,
+        attended_block_size=[2, 2],
+        report=WRONG_SPARSE,
+        changed_argument=ChangedArgument("attended_block_size", [3, 2]),
     )
     yield mask("blocks_unlike_sides", "blocks of one query and three keys")(
         (2, 8), rule, attended_blocks=CHECKED, attended_block_size=[1, 3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.masks.masks.making import BOTTOM_RIGHT, CAUSAL, FROM_THE_END, mask
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ def numbered() -> Iterator[AuthoredCase]:
         5, "documents batch", documents=[[0, 0, 0, 1, 1], [0, 1, 1, 1, 2]], report=LEAK, **CAUSAL
     )
     yield mask("documents_cross", "other documents of the queries than of the first keys")(
-        (3, 5), "documents", query_documents=[[1, 2, 0]], key_documents=[[0, 0, 1, 2, 1]]
+        (3, 5),
+        "documents",
+        query_documents=[[1, 2, 0]],
+        key_documents=[[0, 0, 1, 2, 1]],
+        changed_argument=ChangedArgument("query_documents", reversed=True),
     )
     yield mask("documents_bottom_right", "new tokens that go on with the last document")(
         (2, 6), "documents alignment", query_documents=[[1, 1]], key_documents=[[0, 0, 0, 1, 1, 1]], **FROM_THE_END

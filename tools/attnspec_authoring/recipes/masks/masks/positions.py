@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.masks.masks.making import BOTTOM_RIGHT, CAUSAL, FROM_THE_END, mask
 
 if TYPE_CHECKING:
@@ -17,10 +18,14 @@ BOTH = ("mask", "additive")
 def cases() -> Iterator[AuthoredCase]:
     """Return the cases of causality, offsets, lengths and padding."""
     causal = "causal shape"
-    yield mask("causal_square", "four tokens look back")(4, causal, **CAUSAL)
+    yield mask("causal_square", "four tokens look back")(
+        4, causal, changed_argument=ChangedArgument("query_length", 3), **CAUSAL
+    )
     yield mask("causal_one", "one token sees itself")(1, causal, **CAUSAL)
     yield mask("causal_off", "without causality every key is seen")((3, 4), "shape")
-    yield mask("causal_more_keys", "three queries, top-left, of five keys")((3, 5), causal, **CAUSAL)
+    yield mask("causal_more_keys", "three queries, top-left, of five keys")(
+        (3, 5), causal, changed_argument=ChangedArgument("key_length", 4), **CAUSAL
+    )
     yield mask("causal_more_queries", "five queries, top-left, of three keys")((5, 3), causal, **CAUSAL)
     yield mask("causal_offset", "two new tokens behind a past of three")((2, 5), "offset causal", offset=3, **CAUSAL)
     yield mask("causal_offset_decode", "one new token behind a past of six")(
@@ -44,7 +49,11 @@ def cases() -> Iterator[AuthoredCase]:
         (5, 3), "alignment causal", **FROM_THE_END
     )
     yield mask("causal_top_left_stated", "two queries, top-left as stated, of five keys")(
-        (2, 5), "offset causal", causal_alignment="top_left", **CAUSAL
+        (2, 5),
+        "offset causal",
+        causal_alignment="top_left",
+        changed_argument=ChangedArgument("causal_alignment", "bottom_right"),
+        **CAUSAL,
     )
     yield mask("causal_additive", "as numbers to add")((3, 4), "additive causal", outputs=BOTH, **CAUSAL)
     yield mask("causal_additive_bottom_right", "as numbers to add, with a row of minus infinity")(
@@ -57,7 +66,10 @@ def cases() -> Iterator[AuthoredCase]:
         (2, 3), "lengths batch", key_lengths=[0, 3]
     )
     yield mask("lengths_queries", "queries that count, of three batch entries")(
-        (3, 3), "lengths batch", query_lengths=[3, 1, 2]
+        (3, 3),
+        "lengths batch",
+        query_lengths=[3, 1, 2],
+        changed_argument=ChangedArgument("query_lengths", reversed=True),
     )
     yield mask("lengths_causal", "top-left: lengths move no query")(
         (3, 5), "lengths offset causal", key_lengths=[5, 2], query_lengths=[2, 3], **CAUSAL
