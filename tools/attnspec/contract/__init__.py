@@ -124,6 +124,9 @@ Most have entries of unlike lengths, shared key heads, a mask for each entry, or
 whose position matters stand by the end of the keys: the last one stands there alone, too.
 """
 
+CALLED_IN_STEPS: Mapping[str, list[str]] = _table_of_all_families("called_in_steps")
+"""Case to the ways in which it is called in steps, too, of a decoder that keeps what it was given."""
+
 PROFILES: Mapping[str, str] = _table_of_all_families("profiles")
 """Every profile by name with what its cases are about, in the order of the spec."""
 

@@ -93,6 +93,18 @@ class Part(NamedTuple):
     elements: Mapping[str, tuple[Sequence[int], Sequence[int]]]
 
 
+class Steps(NamedTuple):
+    """Calls of a case in steps, of which later ones are handed what earlier ones kept.
+
+    `sentence` says how it is cut: "in steps of 3, 1 and 2 tokens behind a past". `calls` gives the cases that are
+    called one after the other, is sent the outputs of each, and returns those of the whole call, and what is wrong with
+    what was kept: empty where nothing is.
+    """
+
+    sentence: str
+    calls: Generator[Case, Arrays, tuple[Arrays, str]]
+
+
 class PropertyProblem(NamedTuple):
     """The property that a result lacks: the check that failed, and a sentence."""
 
@@ -167,6 +179,9 @@ class Family:
     parts
         Calls of parts of a case, to see whether batches matter; from the case, words for the parts that the contract
         has for it, and every convention's choice.
+    steps
+        Calls of a case in steps, from the case as the run sees it, a word for how, of those that the contract has for
+        it, and every convention's choice; None where the declared ones leave no such call.
     changes_tolerance
         Conventions that change the tolerances themselves, with the inputs of which one must be there for it.
     in_calls
@@ -221,6 +236,7 @@ class Family:
     also_right: Callable[[str, str, NDArray[Any], NDArray[Any]], NDArray[np.bool_] | None] = _nothing
     lacks_property: Callable[[str, Mapping[str, Any], Arrays], PropertyProblem | None] = _nothing
     parts: Callable[[Case, Sequence[str], Mapping[str, str]], Sequence[Part]] = lambda _, __, ___: ()
+    steps: Callable[[Case, str, Mapping[str, str]], Steps | None] = _nothing
     changes_tolerance: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     in_calls: Callable[[Request], Calls | None] = _nothing
     needs: Callable[[Case], frozenset[str]] = lambda _: frozenset()

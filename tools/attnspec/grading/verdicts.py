@@ -50,13 +50,16 @@ LAYER = "layer"
 INVARIANCE = "invariance"
 """The check of a run that fails where results have other bits in another batch, though they are declared not to."""
 
-OF_RUN = (SYSTEMATIC, LAYER, INVARIANCE)
+STATE = "state"
+"""The check of a run that fails where steps that go on from what earlier ones kept do not give what one pass gives."""
+
+OF_RUN = (SYSTEMATIC, LAYER, INVARIANCE, STATE)
 """Checks of a run as a whole: their failures are of no case, and their profiles are named after them."""
 
 
 def is_clause_of_run(clause: str) -> bool:
     """Return whether a clause is of a run as a whole, so that no case exercises it: ``multi_head.layer.cache``."""
-    return clause.endswith(f".{SYSTEMATIC}") or any(f".{check}." in clause for check in (LAYER, INVARIANCE))
+    return clause.endswith(f".{SYSTEMATIC}") or any(f".{check}." in clause for check in (LAYER, INVARIANCE, STATE))
 
 
 _ALLOWED = " or ".join(f"{name}={CHOICES[name][1]}" for name in conventions_settling(Settles.LIFETIME))
@@ -65,14 +68,17 @@ _NO_ELEMENT_GRADED = "for every element, the tolerance would pass anything, or n
 
 
 PartCompared: TypeAlias = tuple[str, float, str]
-"""Kind of a part, by how many units in the last digit it is furthest from the whole call, and a sentence on where."""
+"""Kind of a part, by how many units in the last digit it is furthest from the whole call, and a sentence on where.
+
+Of steps, whose kind is `STATE`: 0, or infinity where they do not give what the whole call gives.
+"""
 
 
 class Verdict(NamedTuple):
     """Verdict on one answer: its status, the check and the output that failed, and a sentence, empty for a plain pass.
 
     Checks are values, dtype, shape, inputs_unchanged, outputs_unchanged, repeatable and rejects; of a run as a whole
-    systematic, layer and invariance. Of several outputs, the first wrong step in the order of computing is named
+    systematic, layer, invariance and state. Of several outputs, the first wrong step in the order of computing is named
     with those right before it. `worst`: of the output that failed, or of all; `median` is of error / tolerance over the
     graded elements of the first output. `ungraded` elements have a tolerance that says nothing, or are expected of
     nobody. `under` names declared alternatives. `fused`: whether half precision graded unfused would pass the fused

@@ -28,6 +28,7 @@ _FAILED_CHECKS = {
     "dtype": "Results have another dtype than they must have.",
     "systematic": "Each passing result is within its tolerance, but roundings would scatter, and these pull together.",
     "invariance": "Results have other bits in another batch, though they are declared to have the same.",
+    "state": "Each call is right by itself, and a decoder that goes on from what it kept is not.",
     "layer": "No case can express this, so that the layer was called by itself.",
 }
 """Check to the sentence on the fault where it fails."""

@@ -5,6 +5,7 @@
   case states the argument and its change. No fixture holds the new outputs; the reference gives them where the page
   asks nothing new of the call. An input is overwritten, to show results kept by the identity of an array.
 - Calls of parts of a case, whose results should have the same bits where that is declared.
+- Calls of a case in steps that go on from what earlier ones kept, which give what one pass gives.
 - Refusals beside their valid counterparts: an implementation that refuses everything shows nothing.
 """
 
@@ -26,6 +27,7 @@ from attnspec.runner.memory_order import inputs_as_handed_over, inputs_in_c_orde
 from attnspec.runner.planning import planned_runs
 from attnspec.runner.result import STAYED_THE_SAME, Result
 from attnspec.runner.session import SECOND_CALL, Key, Session
+from attnspec.runner.steps import call_in_steps
 
 _NO_ANSWER = ("error", "crash", "timeout", "malformed")
 """Statuses that keep their name in a second call: there is no value that could differ."""
@@ -212,7 +214,7 @@ the results of the other runs. It returns the same result where it finds nothing
 
 CHECKS: tuple[tuple[Check, ...], ...] = (
     (call_again, call_with_changed_argument),
-    (call_in_parts,),
+    (call_in_parts, call_in_steps),
     (require_valid_counterpart,),
 )
 """Every check, in the order in which they are made. Those of one round follow each other on the same run."""

@@ -2,6 +2,7 @@
 
 The contract says which cases are called in which parts; each part is compared with the first answer to the whole.
 Where the property is declared and does not hold, the run as a whole fails; else it is measured in one dtype of a case.
+What steps of a decoder gave is summed up with it: nobody need declare that these give what one pass gives.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from attnspec.contract.dtypes import FLOAT_DTYPES, is_float
 from attnspec.contract.implementation import Declined, Outputs
 from attnspec.families.lookup import lacking_capability
 from attnspec.families.parts import OF_ENTRIES, length_along, position_of_axis
-from attnspec.grading import INVARIANCE, RIGHT, Run, Values, grade, left_open
+from attnspec.grading import INVARIANCE, RIGHT, STATE, Run, Values, grade, left_open
 from attnspec.runner.of_run import failure_of_run
 from attnspec.runner.planning import Resolved
 from attnspec.runner.result import Result
@@ -45,7 +46,7 @@ _COUNTED = 1e6
 
 @dataclass(frozen=True)
 class Invariance:
-    """Measurement of a property, of entries or queries, over the results of an operation in a dtype.
+    """Measurement of a property, of entries, queries or state, over the results of an operation in a dtype.
 
     Of `calls` of parts, `differing` gave other bits than the whole, by up to `units` in the last digit; `sentence` says
     where they were furthest apart, without an end, and is empty where none differed.
@@ -68,7 +69,7 @@ class Invariance:
     @property
     def id(self) -> str:
         """The id under which it stands in reports and baselines, as if it were a case."""
-        return f"{INVARIANCE}/{self.operation}/{self.of}"
+        return f"{STATE}/{self.operation}" if self.of == STATE else f"{INVARIANCE}/{self.operation}/{self.of}"
 
 
 def call_in_parts(result: Result, session: Session) -> Result:
@@ -99,7 +100,7 @@ def _declared(conventions: Mapping[str, str]) -> Sequence[str]:
 
 
 def _property_of(kind: str) -> str:
-    return _PROPERTIES[kind not in OF_ENTRIES]
+    return STATE if kind == STATE else _PROPERTIES[kind not in OF_ENTRIES]
 
 
 def _furthest(run: Run, part: Part, whole: Arrays, got: Arrays) -> tuple[float, str]:
@@ -181,8 +182,10 @@ def measured_invariance(results: Iterable[Result], resolved: Resolved) -> tuple[
         for kind, units, sentence in result.verdict.parts:
             key = (result.case.operation, result.dtype, _property_of(kind))
             found.setdefault(key, []).append((units, f"{result.case.id}, {sentence}" if sentence else ""))
-            declared[key] = declared.get(key, False) or key[2] in _declared(
-                resolved.choices_of_run(result.case, result.dtype)
+            declared[key] = (
+                declared.get(key, False)
+                or kind == STATE
+                or key[2] in _declared(resolved.choices_of_run(result.case, result.dtype))
             )
 
     def order(operation: str, dtype: str, of: str) -> tuple[int, int, str]:
@@ -202,17 +205,18 @@ def measured_invariance(results: Iterable[Result], resolved: Resolved) -> tuple[
 
 
 def invariance_failures(measured: Iterable[Invariance]) -> tuple[Result, ...]:
-    """Return a wrong result for each property that is declared and does not hold."""
-    return tuple(
-        failure_of_run(
-            each.operation,
-            each.id,
-            f"The same bits in another batch: {each.of}",
-            f"{OPERATIONS[each.operation].short_name}.{INVARIANCE}.{each.of}",
-            each.dtype,
-            f"{each.differing} of {each.calls} calls of a part of a case have other bits than the whole call: "
-            f"{each.sentence}",
-        )
-        for each in measured
-        if each.is_wrong
-    )
+    """Return a wrong result for each property that is declared, or demanded of all, and does not hold."""
+    failures: list[Result] = []
+    for each in measured:
+        if not each.is_wrong:
+            continue
+        name, count = OPERATIONS[each.operation].short_name, f"{each.differing} of {each.calls}"
+        if each.of == STATE:
+            title, clause = "A decoder that goes on from what it kept", f"{name}.{STATE}.steps"
+            said = f"{count} cases that are called in steps do not give what one pass gives"
+        else:
+            title, clause = f"The same bits in another batch: {each.of}", f"{name}.{INVARIANCE}.{each.of}"
+            said = f"{count} calls of a part of a case have other bits than the whole call"
+        message = f"{said}: {each.sentence}"
+        failures.append(failure_of_run(each.operation, each.id, title, clause, each.dtype, message))
+    return tuple(failures)

@@ -9,7 +9,7 @@ other, so that a call also follows another case of its dtype.
 from collections.abc import Callable, Mapping, Sequence
 
 from attnspec.cases import Suite
-from attnspec.contract import CALLED_IN_PARTS, declarations
+from attnspec.contract import CALLED_IN_PARTS, CALLED_IN_STEPS, declarations
 from attnspec.contract.dtypes import ANY
 from attnspec.contract.implementation import Answer, Conversing, Implementation, hear_out
 from attnspec.grading import Run, Verdict, grade
@@ -50,7 +50,8 @@ def run_suite(
             unsettled = [key for key in backwards if key not in settled]
             # Parts come last, so that calls of the cases alone lie between two of the same.
             _check(session, of_each_run, unsettled)
-            _check(session, of_parts, [key for key in unsettled if key[0] in CALLED_IN_PARTS])
+            called = CALLED_IN_PARTS.keys() | CALLED_IN_STEPS.keys()
+            _check(session, of_parts, [key for key in unsettled if key[0] in called])
         _check(session, of_all_runs, [*session.results])
         if is_whole:
             session.keep_pulls()

@@ -111,6 +111,7 @@ FAMILY = Family(
     also_right=_also_right,
     lacks_property=_imported_when_called(f"{_HERE}.weight_initialisation:lacks_property"),
     parts=_imported_when_called(f"{_HERE}.parts:parts"),
+    steps=_imported_when_called(f"{_HERE}.decoding:steps"),
     changes_tolerance={"alibi_bias": ("alibi_slopes",), "dequantized": _SCALES, "quantized_weights": _SCALES},
     needs=needs,
     layouts=_layouts,

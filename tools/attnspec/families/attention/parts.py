@@ -30,9 +30,14 @@ def parts(case: Case, kinds: Sequence[str], conventions: Mapping[str, str]) -> S
     return [_MADE[kind](case, conventions) for kind in kinds]
 
 
+def fill_where_nothing_is_read(conventions: Mapping[str, str]) -> float:
+    """Return NaN, or a number where NaN may be refused, or enter by declaration."""
+    return _NUMBER if any(conventions[name] != choice for name, choice in _WITH_NAN.items()) else np.nan
+
+
 def _neighbours(case: Case, conventions: Mapping[str, str]) -> Part:
     """Return a batch whose other entries hold NaN, have all their tokens, and nothing masked."""
-    fill = _NUMBER if any(conventions[name] != choice for name, choice in _WITH_NAN.items()) else np.nan
+    fill = fill_where_nothing_is_read(conventions)
 
     def other(name: str, array: NDArray[Any]) -> NDArray[Any]:
         if name.endswith("_lengths"):
