@@ -191,8 +191,9 @@ def test_pytest_knows_the_markers_of_all_profiles(environment, tmp_path) -> None
 def test_the_wheel_is_small(wheel) -> None:
     # What a user downloads: 5.7 MB, modules that hold their weights and interfaces of kernels with it, and 2.0 MB of
     # stored tolerances and slopes (decisions 43 and 45), which no compression makes smaller. What writes
-    # test vectors, and what checks layers by themselves, is 60 kB of it.
-    assert wheel.stat().st_size <= 7_950_000
+    # test vectors, and what checks layers by themselves, is 60 kB of it. Golden data of norms, latent attention, caches
+    # and masks are 310 kB: 174 kB of cases, 103 kB of tolerances, 33 kB of the index.
+    assert wheel.stat().st_size <= 8_260_000
 
 
 def test_the_installed_files_are_sound(environment, tmp_path) -> None:
