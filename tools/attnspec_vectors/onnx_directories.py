@@ -119,7 +119,9 @@ def _capture(run: Run) -> _Captured | None:
     def hand_over(model: bytes, inputs: Mapping[str, NDArray[Any]]) -> Any:
         raise _Captured(model, inputs)
 
-    function = functions_by(hand_over)[run.operation.name]
+    function = functions_by(hand_over).get(run.operation.name)
+    if function is None:
+        return None
     taken = signature(function).parameters
     arguments = run.operation.beside_defaults({**inputs_in_c_order(run), **run.attributes}, taken)
     if not arguments.keys() <= taken.keys():

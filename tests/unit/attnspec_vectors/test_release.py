@@ -48,7 +48,7 @@ def test_the_readme_has_forty_lines_and_the_rule(release):
     assert "|got - expected| <= tolerance" in text
     assert not re.search(r"\{[A-Z]+\}", text)
     assert __version__ in text
-    assert all(f"`{operation}` {count:,}" in " ".join(text.split()) for operation, count in made.tests.items())
+    assert f"{made.tests.total():,} vectors of {len(made.tests)} operations" in text
 
 
 @pytest.mark.parametrize("suffix", [".tar.gz", ".tar.xz"])
