@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from attnspec_authoring.mutation.mutants import LISTED, all_mutants, read_equivalents
+from attnspec_authoring.mutation.mutants import LISTED, all_mutants, is_unproven, modules, read_equivalents
 from attnspec_authoring.mutation.trials import try_mutants
 
 
@@ -28,7 +28,7 @@ def main() -> int:
             print(heading, *(f"  {entry}" for entry in entries), sep="\n")  # noqa: T201
     print(  # noqa: T201
         f"{len(mutants)} mutants: {len(mutants) - len(survivors)} killed, {len(survivors)} survive, "
-        f"{len(equivalents)} are listed as equivalent."
+        f"{len(equivalents)} are listed as equivalent. Not proven yet: {', '.join(filter(is_unproven, modules()))}."
     )
     return 1 if unlisted or gone or killed else 0
 
