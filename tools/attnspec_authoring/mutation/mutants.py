@@ -21,8 +21,8 @@ UNPROVEN = (
     *("caches.", "masks.", "norms."),
     *("attention.absorbed_latent_attention", "attention.latent_attention", "attention.paged_latents"),
 )
-"""Beginnings of the youngest modules, of which 365 mutants survive unread: each is to be killed by a case or listed with
-its reason, and the module then leaves this list."""
+"""Beginnings of the youngest modules, of which 365 mutants survive unread: a case is to kill each, or the list to have
+its reason, and the module then leaves this one."""
 
 
 @dataclass(frozen=True)
