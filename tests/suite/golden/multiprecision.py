@@ -410,27 +410,15 @@ class ContextVector(Evaluation):
         return self.row(number).dots[index[0]]
 
 
-class AbsorbedLatentAttention(Evaluation):
-    """Attention whose one key head has latents and rotated keys, and whose values are the latents."""
+class AttentionToLatents:
+    """Scaled dot-product attention, to keys that latents are or make; `attention` is that of a form."""
 
-    operation = "absorbed_latent_attention"
+    attention: ScaledDotProductAttention
 
     def __init__(self, inputs, attributes) -> None:
         super().__init__(inputs, attributes)
         names = ("mask", "key_lengths", "query_lengths")
         self.beside = {name: inputs[name] for name in names if name in inputs}
-        self.attention = self.attending(inputs["latent"])
-
-    def queries(self):
-        return np.concatenate([self.inputs.query_latent, self.inputs.query_rotary], axis=-1)
-
-    def attending(self, latents):
-        key = np.concatenate([latents, self.inputs.key_rotary], axis=-1)
-        given = {"query": self.queries(), "key": key[:, np.newaxis], "value": latents[:, np.newaxis]}
-        return ScaledDotProductAttention({**given, **self.beside}, self.attributes)
-
-    def output_latent(self, index, number):
-        return self.attention.output(index, number)
 
     def weights(self, index, number):
         return self.attention.weights(index, number)
@@ -445,15 +433,34 @@ class AbsorbedLatentAttention(Evaluation):
         return self.attention.logits(index, number)
 
 
-class LatentAttention(Evaluation):
+class AbsorbedLatentAttention(AttentionToLatents, Evaluation):
+    """Attention whose one key head has latents and rotated keys, and whose values are the latents."""
+
+    operation = "absorbed_latent_attention"
+
+    def __init__(self, inputs, attributes) -> None:
+        super().__init__(inputs, attributes)
+        self.attention = self.attending(inputs["latent"])
+
+    def queries(self):
+        return np.concatenate([self.inputs.query_latent, self.inputs.query_rotary], axis=-1)
+
+    def attending(self, latents):
+        key = np.concatenate([latents, self.inputs.key_rotary], axis=-1)
+        given = {"query": self.queries(), "key": key[:, np.newaxis], "value": latents[:, np.newaxis]}
+        return ScaledDotProductAttention({**given, **self.beside}, self.attributes)
+
+    def output_latent(self, index, number):
+        return self.attention.output(index, number)
+
+
+class LatentAttention(AttentionToLatents, Evaluation):
     """Attention to keys and values of heads: products of numbers with seven bits, which float64 holds exactly."""
 
     operation = "latent_attention"
 
     def __init__(self, inputs, attributes) -> None:
         super().__init__(inputs, attributes)
-        names = ("mask", "key_lengths", "query_lengths")
-        self.beside = {name: inputs[name] for name in names if name in inputs}
         self.stated = {name: value for name, value in attributes.items() if name != "magnitude"}
         self.attention = self.attending(self.made(self.inputs.w_value))
         self.of_latents = self.attending(self.made(np.eye(inputs["latent"].shape[-1])))
@@ -486,18 +493,6 @@ class LatentAttention(Evaluation):
 
     def output(self, index, number):
         return self.attention.output(index, number)
-
-    def weights(self, index, number):
-        return self.attention.weights(index, number)
-
-    def logsumexp(self, index, number):
-        return self.attention.logsumexp(index, number)
-
-    def scores(self, index, number):
-        return self.attention.scores(index, number)
-
-    def logits(self, index, number):
-        return self.attention.logits(index, number)
 
     def output_latent(self, index, number):
         return self.of_latents.output(index, number)

@@ -39,7 +39,6 @@ _PROPERTIES = ("entries", "queries")
 _FAR = math.inf
 """Units in the last digit between a number and none, and between answers of other shapes or dtypes."""
 
-
 _COUNTED = 1e6
 """Units in the last digit that are written out; more are another number, and no rounding."""
 
@@ -79,7 +78,7 @@ def call_in_parts(result: Result, session: Session) -> Result:
     if kinds is None or result.verdict.status not in RIGHT or result.got is None:
         return result
     declared = _declared(run.conventions)
-    if not declared and run.dtype != next(dtype for dtype in run.case.runs if (run.case.id, dtype) in session.results):
+    if not declared and not session.is_in_first_dtype(run):
         return result
     found: list[PartCompared] = []
     for part in run.family.parts(run.case, kinds, run.conventions):

@@ -145,6 +145,10 @@ class Session:
         overwritten = () if departing[Settles.LIFETIME] else answer.overwritten
         return answer._replace(inputs_changed=changed, overwritten=overwritten), seconds
 
+    def is_in_first_dtype(self, run: Run) -> bool:
+        """Return whether a run is in the first dtype of its case that has a result: where one of them is enough."""
+        return run.dtype == next(dtype for dtype in run.case.runs if (run.case.id, dtype) in self.results)
+
     def first_result(self, run: Run, on_behalf_of: Run | None = None) -> Result:
         """Call the implementation for a run, for the first time or on behalf of another one, and grade the answer."""
         if isinstance(run.expected, NotGraded):

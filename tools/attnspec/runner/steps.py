@@ -30,7 +30,7 @@ def call_in_steps(result: Result, session: Session) -> Result:
     kinds = CALLED_IN_STEPS.get(run.case.id)
     if kinds is None or result.verdict.status not in RIGHT or result.got is None:
         return result
-    if run.dtype != next(dtype for dtype in run.case.runs if (run.case.id, dtype) in session.results):
+    if not session.is_in_first_dtype(run):
         return result
     seen = run.case._replace(inputs={name: rounded_to(array, run.dtype) for name, array in run.case.inputs.items()})
     found: list[PartCompared] = []
