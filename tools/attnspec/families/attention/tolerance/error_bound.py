@@ -156,7 +156,9 @@ class AttentionTolerance:
         shares = softmax.shares
         output = shares @ value.value
         size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
-        inner = norm_of_moves(softmax.moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
+        # No share moves by more than 1. Times more, the last digit of the output would count, which processors differ in.
+        moved = np.minimum(softmax.moved, 1.0)
+        inner = norm_of_moves(moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
         if self.projected is not None:
             inner = np.hypot(inner, self.projected.moves_of_output(shares, value.value, output))
         if not value.is_exact:

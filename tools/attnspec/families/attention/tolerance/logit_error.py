@@ -27,8 +27,8 @@ _FLATTEST = 300.0
 """Multiples of the cap from which on its slope, below 1e-260, is taken for one: cosh stays finite when squared."""
 
 
-_CANCELLATION = 2.0**-46
-"""How much of a sum of squares its own cancellation may cost."""
+_CANCELLATION = 2.0**-30
+"""How much of a sum of squares is left at least when it cancels: below lie digits that differ between processors."""
 
 
 class Alternatives(NamedTuple):
@@ -132,14 +132,14 @@ def norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]
         distances = value[..., None, :, :] - output[..., None, :]
         return norm(moved[..., None] * distances, axis=-2)
     # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
-    # is allowed for.
+    # is taken for the least that it can tell.
     typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
     value, output = value - typical, output - typical
     squares = moved * moved
     of_values = squares @ (value * value)
     of_output = output * output * squares.sum(axis=-1, keepdims=True)
     gross = of_values + of_output
-    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), 0.0) + _CANCELLATION * gross)
+    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), _CANCELLATION * gross))
 
 
 _MOST = 2.0**64
