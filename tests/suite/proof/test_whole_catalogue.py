@@ -11,17 +11,7 @@ from attnspec_controls import CONTROLS
 from attnspec_mistakes import CATALOGUE
 
 WITHOUT_A_MISTAKE = {
-    "absorbed.no_keys",
-    "absorbed.precision.dtype",
-    "absorbed.rejects.rank",
-    "absorbed.rejects.width",
     "append.empty",
-    "latent.no_keys",
-    "latent.precision.dtype",
-    "latent.rejects.rank",
-    "latent.rejects.width",
-    "qk_norm.shape",
-    "rms_norm.shape",
     "scatter.axis.default",
     "scatter.index.default",
     "scatter.mode.default",
