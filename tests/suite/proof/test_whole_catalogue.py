@@ -15,17 +15,12 @@ WITHOUT_A_MISTAKE = {
     "absorbed.precision.dtype",
     "absorbed.rejects.rank",
     "absorbed.rejects.width",
-    "append.empty",
     "latent.no_keys",
     "latent.precision.dtype",
     "latent.rejects.rank",
     "latent.rejects.width",
     "qk_norm.shape",
     "rms_norm.shape",
-    "scatter.axis.default",
-    "scatter.index.default",
-    "scatter.mode.default",
-    "scatter.rejects.length",
 }
 """Clauses of the youngest families that cases exercise and no mistake breaks yet: each is to have one, and go."""
 
