@@ -144,4 +144,7 @@ def _passed_parameter(
         # Its own word for what the contract writes with None.
         expression = f"{parameter.default!r} if {argument} is None else {argument}"
         return Passed(parameter.name, argument, "None", expression, by_position)
-    return Passed(parameter.name, argument, repr(parameter.default), argument, by_position)
+    default = operation.attributes.get(argument)
+    # Where nothing is stated, the contract's default is meant, and not the function's own.
+    meant = default if type(default) is type(parameter.default) else parameter.default
+    return Passed(parameter.name, argument, repr(meant), argument, by_position)
