@@ -124,7 +124,8 @@ def _passed_parameter(
     by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY or (
         required and not is_keyword and may_go_by_position
     )
-    unstated = family_of(operation.name).unstated.get(operation.name, {}).get(argument)
+    follows = family_of(operation.name).unstated.get(operation.name, {})
+    unstated = follows.get(argument) or kernels.unstated(argument)
     has_number = isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool)
     if not required and (demanded or has_number) and unstated is not None:
         expression = f"{unstated} if {argument} is None else {argument}"

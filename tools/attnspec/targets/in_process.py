@@ -236,7 +236,7 @@ def _signatures(
         raise next(iter(unfit.values()))
     reasons = {name: str(error) for name, error in unfit.items()}
     if len(found) > 1 and isinstance(holder, ModuleType) and holder.__name__.partition(".")[0] not in OUR_PACKAGES:
-        from attnspec.targets.steps import steps_of_others
+        from attnspec.targets.steps_of_others import steps_of_others
 
         fitting = {name: functions[name] for name in found}
         reasons |= steps_of_others(holder, fitting, operations, adapter)

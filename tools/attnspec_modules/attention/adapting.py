@@ -14,9 +14,9 @@ from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_adapter_text import adapter_of
 from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading, Rotation
+from attnspec_modules.attention.norm_layers import is_norm, norm_of, written_norm
 from attnspec_modules.attention.weighted_functions import FORMS, form_as_read, has_heads_or_biases, is_plain, layer_of
 from attnspec_modules.libraries import library_called, library_of
-from attnspec_modules.norm_layers import is_norm, norm_of, written_norm
 
 __all__ = ["Forward", "MaskForm", "Placement", "Rotation", "found_layer", "read_layer", "written_layer"]
 

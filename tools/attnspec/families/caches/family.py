@@ -92,10 +92,6 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
 
 
-def _kernel_parameters() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("kernel_parameters.toml").read_text("utf-8"))
-
-
 FAMILY = Family(
     "caches",
     tolerance=tolerance,
@@ -107,5 +103,4 @@ FAMILY = Family(
     needs=needs,
     layouts=_layouts,
     usual_names=_usual_names,
-    kernel_parameters=_kernel_parameters,
 )

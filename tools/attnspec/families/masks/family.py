@@ -129,10 +129,6 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
 
 
-def _kernel_parameters() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("kernel_parameters.toml").read_text("utf-8"))
-
-
 FAMILY = Family(
     "masks",
     tolerance=tolerance,
@@ -141,7 +137,4 @@ FAMILY = Family(
     expected=expected,
     needs=needs,
     usual_names=_usual_names,
-    kernel_parameters=_kernel_parameters,
-    unstated={"attention_mask": {"key_length": "query_length"}},
-    unstated_value=lambda case, _: case.attributes["query_length"],
 )

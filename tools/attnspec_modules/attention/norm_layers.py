@@ -75,7 +75,7 @@ def written_norm(found: object, imports: list[str]) -> tuple[str, tuple[str, ...
         *imports,
         f"from {module} import {name}",
         "",
-        "from attnspec_modules.norm_layers import norm_of",
+        "from attnspec_modules.attention.norm_layers import norm_of",
         "",
         f"rms_norm = norm_of({name}).rms_norm",
         f"dtypes = {holder.dtypes!r}",
