@@ -54,6 +54,7 @@ def norm_of(found: object) -> SimpleNamespace:
     dtypes = norm.dtypes(offset)
     left_out = ", ".join(dtype for dtype in FLOAT_DTYPES if dtype not in dtypes)
     narrower = (f"{left_out}: it comes back in another dtype, or less precise",) if left_out else ()
+    epsilon = [f"{own} is epsilon" for own, word in norm.constructor.items() if word == "epsilon"]
     held = f"{weight} is weight{', to which 1 is added' if offset == 'one' else ''}"
     return SimpleNamespace(
         rms_norm=rms_norm,
@@ -61,7 +62,7 @@ def norm_of(found: object) -> SimpleNamespace:
         dtypes=dtypes,
         conventions={"input_checks": "lenient", "weight_offset": offset},
         layer_checks=(),
-        findings=(f"{name} is rms_norm, read so:", held, *norm.of_epsilon(), *narrower),
+        findings=(f"{name} is rms_norm, read so:", held, *epsilon, *narrower),
     )
 
 
@@ -94,7 +95,7 @@ class _Norm:
         said: dict[str, Any] = {name: "epsilon" for name in names if _EPSILON.fullmatch(plain(name))}
         said |= {name: "width" for name in names if plain(name) in _WIDTHS}
         try:
-            self._constructor = constructor_of(layer_class, instance, said)
+            self.constructor = constructor_of(layer_class, instance, said)
         except UndecidedError as error:
             raise TargetError(
                 f"{layer_class.__name__} is made with {error}, which says nothing. Give it a default."
@@ -102,19 +103,15 @@ class _Norm:
 
     def _made(self, width: int, epsilon: float, dtype: str) -> Any:
         """Return a norm of so many features; where its constructor takes no epsilon, the one that it keeps is set."""
-        keywords = made_with(self._constructor, Sizes(width, 1, 1, 1))
+        keywords = made_with(self.constructor, Sizes(width, 1, 1, 1))
         keywords = {name: epsilon if value == "epsilon" else value for name, value in keywords.items()}
         layer = self._library.made(self._class, keywords, dtype)
-        if "epsilon" not in self._constructor.values():
+        if "epsilon" not in self.constructor.values():
             kept = [name for name in attributes_of(layer) if _EPSILON.fullmatch(plain(name))]
             if not kept:
                 raise Unsupported("its epsilon is fixed")
             setattr(layer, kept[0], epsilon)
         return layer
-
-    def of_epsilon(self) -> tuple[str, ...]:
-        """Return in words with which argument an epsilon is said."""
-        return tuple(f"{name} is epsilon" for name, value in self._constructor.items() if value == "epsilon")
 
     def weight(self) -> str:
         """Return the path of the one parameter; TargetError where there is another number of them, or shape."""
