@@ -13,7 +13,6 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, conventions_settling
 from attnspec.contract.dtypes import FLOAT_DTYPES
 from attnspec.families.lookup import family_of
-from attnspec.reports.wording import counted
 from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_text, import_lines
 from attnspec.scaffold.functions import Found
 from attnspec.scaffold.kernels import Kernels
@@ -100,7 +99,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
             said.append(f"{name}: {_in_words(declared)}{', because ' if declared else ''}{draft.reasons[name]}")
     if prober.over_time:
         limit = "validate --timeout SECONDS ends such calls"
-        said_of_wrong.append(f"{counted(len(prober.over_time), 'call')} did not end and had to be interrupted; {limit}")
+        said_of_wrong.append(f"{len(prober.over_time)} of its calls did not end and had to be interrupted; {limit}")
     is_kernel = bool(draft.returns) or "layout" in draft.declared or any(each.argument is None for each in given)
     return Guessed(adapter_text(draft, path), (*said, *said_of_wrong, *([GUIDE] if is_kernel else [])))
 
