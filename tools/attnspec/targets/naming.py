@@ -97,7 +97,12 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
     if fitting:
         most = max(fitting, key=lambda operation: len(operation.required_arguments))
         return GuessedOperation(OPERATIONS[most.name], "its arguments are named so", is_by_name=True)
-    by_output = [operation for operation in OPERATIONS.values() if _is_called_after(operation, name)]
+    # It may be called after the output after which an operation is, such as a mask.
+    by_output = [
+        operation
+        for operation in OPERATIONS.values()
+        if operation.outputs[0] in name.lower().split("_") and operation.name.endswith(f"_{operation.outputs[0]}")
+    ]
     for operation in by_output:
         if {*operation.required_arguments} <= named_arguments(names, operation).own.keys():
             # Beside attention, it serves that, and is not what its file is about.
@@ -115,12 +120,6 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
         f"{name}({', '.join(names)}): which operation it is cannot be guessed. "
         f"Say it: --as OPERATION (operations: {', '.join(OPERATIONS)})."
     )
-
-
-def _is_called_after(operation: Operation, name: str) -> bool:
-    """Return whether a function is called after the output after which an operation is, such as a mask."""
-    last = operation.name.rpartition("_")[2]
-    return last == operation.outputs[0] and last in name.lower().split("_")
 
 
 def _takes_a_tensor(operation: Operation, named: Named) -> bool:
