@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 UNPROVEN = (
-    *("caches.", "masks.", "norms."),
+    *("caches.", "norms."),
     *("attention.absorbed_latent_attention", "attention.latent_attention", "attention.paged_latents"),
 )
-"""Beginnings of the youngest modules, of which 365 mutants survive unread: a case is to kill each, or the list to have
+"""Beginnings of the youngest modules, of which mutants survive unread: a case is to kill each, or the list to have
 its reason, and the module then leaves this one."""
 
 
