@@ -117,7 +117,13 @@ def attend(
 
 def shared_among(heads: int, shared: NDArray[Any]) -> ExactArray:
     """Give every query head its key or value head, (B, Hkv, keys, width) to (B, Hq, keys, width)."""
-    return exact_array(shared).rearranged(lambda moved: np.repeat(moved, heads // moved.shape[1], axis=1))
+    group = group_of(heads, shared.shape[1])
+    return exact_array(shared).rearranged(lambda moved: np.repeat(moved, group, axis=1))
+
+
+def group_of(heads: int, shared: int) -> int:
+    """Say how many query heads share each key and value head; none where there is none of either."""
+    return heads // max(shared, 1)
 
 
 def check_attention(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...]) -> None:
@@ -131,7 +137,7 @@ def check_attention(query: tuple[int, ...], key: tuple[int, ...], value: tuple[i
             "Query, key and value need the same batch, and key and value the same heads and length; "
             f"their shapes are {query}, {key} and {value}."
         )
-    if key[1] < 1 or query[1] % key[1]:
+    if query[1] and (key[1] < 1 or query[1] % key[1]):
         raise ValueError(f"{query[1]} query heads cannot share {key[1]} key and value heads evenly.")
 
 
@@ -196,7 +202,7 @@ def products_with_scale(numbers: NDArray[Any], scale: NDArray[Any] | None, share
         return numbers
     batch, heads = numbers.shape[:2]
     matched = np.broadcast_to(scale.astype(np.float64), (batch, shared))
-    factors = np.repeat(matched, heads // shared, axis=1)[:, :, np.newaxis, np.newaxis]
+    factors = np.repeat(matched, group_of(heads, shared), axis=1)[:, :, np.newaxis, np.newaxis]
     wide = numbers.astype(np.float64)
     for name, array, bits in (("number", wide, 8), ("scale", matched, 24)):
         mantissas, _ = np.frexp(array[np.isfinite(array)])

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnspec_oracle.attention.attending import group_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -94,7 +96,7 @@ def _any(reached: NDArray[np.bool_], axes: int | tuple[int, ...]) -> NDArray[np.
 def _of_shared(of_heads: NDArray[np.bool_], shared: int) -> NDArray[np.bool_]:
     """Say of which shared heads (B, Hkv, ...) a query head (B, Hq, ...) is reached."""
     batch, heads = of_heads.shape[:2]
-    grouped = of_heads.reshape(batch, shared, heads // shared, *of_heads.shape[2:])
+    grouped = of_heads.reshape(batch, shared, group_of(heads, shared), *of_heads.shape[2:])
     return _any(grouped, 2)
 
 

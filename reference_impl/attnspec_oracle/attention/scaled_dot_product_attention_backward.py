@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec_oracle.attention.attending import attend, check_attention, shared_among, transposed
+from attnspec_oracle.attention.attending import attend, check_attention, group_of, shared_among, transposed
 from attnspec_oracle.attention.gradients import Combination, Numbers, QueryGradients, Totals
 from attnspec_oracle.attention.logits import Scale
 from attnspec_oracle.attention.reached import Reached
@@ -137,7 +137,7 @@ class _Gradients:
         matrices = self._of_each_shared_head(self._key)
 
         def row(index: int) -> Combination:
-            matrix = matrices[index // (self._queries * self._heads // self._shared)]
+            matrix = matrices[index // (self._queries * group_of(self._heads, self._shared))]
             gradients = self._rows[index]
             factors = Numbers(gradients.grad_scores, lambda: gradients.exact_grad_scores)
             return Combination(factors, matrix, self._attending.scale)
@@ -216,7 +216,7 @@ class _Gradients:
         """Round, for each key (B, Hkv, Sk, width), a sum over the queries of the heads that share it."""
         width = weighed.shape[-1]
         # The heads of a group are neighbours, so its queries lie behind one another.
-        queries = self._heads // self._shared * self._queries
+        queries = group_of(self._heads, self._shared) * self._queries
         together = weighed.rearranged(lambda moved: moved.reshape(self._batch, self._shared, queries, width))
         matrices = self._of_each_shared_head(together)
 

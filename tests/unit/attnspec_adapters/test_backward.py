@@ -117,3 +117,8 @@ def test_the_users_torch_is_left_as_it_was(scenarios, adapter):
     torch = pytest.importorskip("torch")
     assert torch.is_grad_enabled()
     assert not torch.is_inference_mode_enabled()
+
+
+def test_without_heads_autograd_stands_in_for_the_flash_kernel_which_would_end_the_process(scenarios):
+    none = {name: array[:, :0] for name, array in scenarios["plain"][0].items()}
+    near("torch-flash", *called("torch-flash", {"none": (none, {})}, "none", stored=True))

@@ -35,8 +35,9 @@ What its users call, its kernels one by one, FlexAttention, and its module witho
 ``torch.nn.attention.sdpa_kernel``. Their limits are the same; on a CPU the flash kernel also declines an
 Ev other than E and masks of rank 3, and on the way back every float mask. Where `output` and `logsumexp` are given
 without a mask, its gradients come from ``aten::_scaled_dot_product_flash_attention_for_cpu_backward``, which autograd
-calls, too: the one backward operator of attention that PyTorch has for a CPU. On other devices, which ``--device``
-names, kernels take less, and nobody has looked at their conventions.
+calls, too: the one backward operator of attention that PyTorch has for a CPU. It ends the process where there are no
+key heads, so that autograd answers for it there. On other devices, which ``--device`` names, kernels take less, and
+nobody has looked at their conventions.
 
 =============================== =====================================================================
 `torch-flex`                    Mapped to

@@ -2,7 +2,7 @@
 
 ``python -m attnspec_authoring.third_party.witnesses NAME --minutes 1`` prints them as JSON. Half of the time goes to
 random cases of everything that is offered; the other half to those with the largest so far, with other numbers in
-tensors of the same shapes.
+tensors of the same shapes. The witnesses of any version that the table has are tried first, so that none is lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import click
 
 from attnspec.guard.task import Task
 from attnspec.targets.target import Target
-from attnspec_authoring.results import Witness
+from attnspec_authoring.results import Witness, read_results
 from attnspec_draws import Recipe, draw, recipe_from_text
 from attnspec_draws.campaign.plan import Sought
 from attnspec_draws.campaign.working import ask, open_once, planned
@@ -102,12 +102,14 @@ def worst_of_pass(result: Result) -> tuple[float, str] | None:
     return None if result.status != "pass" or worst is None else (worst.ratio, worst.output)
 
 
-def witnesses_of(target: Target, seconds: float) -> tuple[int, tuple[Witness, ...]]:
-    """Search the witnesses of a target; returns how many cases were graded, too."""
+def witnesses_of(target: Target, seconds: float, earlier: Sequence[str] = ()) -> tuple[int, tuple[Witness, ...]]:
+    """Search the witnesses of a target, after those that are known; returns how many cases were graded, too."""
     task = Task(target)
     kinds = planned(task, Sought(SEED))
     implementation = open_once(task)
     search = Search(lambda recipe: worst_of_pass(ask(implementation, [draw(recipe)], task)[0]))
+    for text in earlier:
+        search.try_case(recipe_from_text(text))
     search_for(seconds, search, kinds)
     return search.graded, search.worst()
 
@@ -134,7 +136,8 @@ def witnesses_in(python: str, target: str, minutes: float) -> tuple[int, tuple[W
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True)
 def main(name: str, minutes: float) -> None:
     """Search the random cases that NAME passes with the largest error / tolerance."""
-    graded, found = witnesses_of(Target(python=name), 60 * minutes)
+    earlier = [witness.text for result in read_results() if result.name == name for witness in result.witnesses]
+    graded, found = witnesses_of(Target(python=name), 60 * minutes, tuple(dict.fromkeys(earlier)))
     click.echo(json.dumps({"searched": graded, "witnesses": found}))
 
 

@@ -37,7 +37,7 @@ def test_what_does_not_pass_is_no_witness():
     assert (search.graded, search.worst()) == (0, ())
 
 
-def test_a_target_is_searched(tmp_path):
+def test_a_target_is_searched_after_what_is_known(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         "import numpy as np\n\nconventions = {'input_checks': 'lenient'}\n\n\n"
@@ -50,3 +50,5 @@ def test_a_target_is_searched(tmp_path):
     assert isinstance(witness, Witness)
     assert (witness.dtype, witness.output) == ("float64", "output")
     assert 0 <= witness.ratio <= 1
+    graded, [known] = witnesses_of(Target(python=str(path)), 0.0, [witness.text])
+    assert (graded, known) == (1, witness)

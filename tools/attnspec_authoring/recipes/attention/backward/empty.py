@@ -137,6 +137,7 @@ def garbage_cases() -> tuple[AuthoredCase, ...]:
 WITHOUT: Mapping[str, tuple[str, Sizes]] = {
     "no_batch_entries": ("no batch entry", Sizes(0, 2, 1, 3, 4, 2)),
     "no_queries_of_two": ("no query", Sizes(2, 4, 1, 0, 3, 2)),
+    "no_heads": ("no head", Sizes(2, 0, 0, 3, 4, 2)),
 }
 
 
