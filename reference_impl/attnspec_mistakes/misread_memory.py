@@ -30,6 +30,15 @@ def without_gaps(array: Array) -> Array:
     return np.array(np.lib.stride_tricks.as_strided(array, strides=(*array.strides[:-1], array.itemsize)))
 
 
+def heads_as_one_block(array: Array) -> Array:
+    """Read all tokens and heads of an entry from its beginning on, also where more lies between them."""
+    dense = np.empty(array.shape, array.dtype).strides
+    # What lies farther apart ends behind where it is read: nothing outside of the array is touched.
+    if array.ndim != 4 or not array.size or array.strides[3] != array.itemsize or min(array.strides) < 0:
+        return array
+    return np.array(np.lib.stride_tricks.as_strided(array, strides=(array.strides[0], *dense[1:])))
+
+
 def entries_close_together(array: Array) -> Array:
     """Take entries whose rows lie densely to follow one another, also where more lies between them."""
     if array.ndim < 3 or not array.size:

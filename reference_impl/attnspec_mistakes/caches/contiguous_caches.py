@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering, without_gaps
+from attnspec_mistakes.misread_memory import (
+    as_it_lies_in_memory,
+    heads_as_one_block,
+    overwriting,
+    remembering,
+    without_gaps,
+)
 from attnspec_mistakes.mistake import Making
-from attnspec_mistakes.patches import Computation, altered, cut_to_bfloat16, ignoring, patch
+from attnspec_mistakes.patches import Computation, altered, cut_to_bfloat16, defaulting, ignoring, patch
 from attnspec_reference.caches.append_cache import AppendedCache, append_cache, behind
-from attnspec_reference.caches.scatter_cache import ScatteredCache, put, scatter_cache, slots_of
+from attnspec_reference.caches.scatter_cache import ScatteredCache, check_ends, put, scatter_cache, slots_of
 from attnspec_reference.precision import Array, Integers
 
 
@@ -37,6 +43,13 @@ def heads_and_tokens_exchanged(past: Array, new: Array) -> Array:
     """Read new tokens as if heads lay within tokens in memory."""
     batch, heads, tokens, width = new.shape
     return behind(past, np.ascontiguousarray(new).reshape(batch, tokens, heads, width).swapaxes(1, 2))
+
+
+def none_refused(past: Array, new: Array) -> Array:
+    """Refuse a past that has no tokens."""
+    if not past.shape[2]:
+        raise ValueError("The past has no tokens.")
+    return behind(past, new)
 
 
 def broadcast_to_each_other(past: Array, new: Array) -> Array:
@@ -81,6 +94,16 @@ def at_the_beginning(indices: Integers, new: int, length: int, mode: str) -> Int
     return np.where(first + new > length, 0, first)[:, np.newaxis] + np.arange(new)
 
 
+def held_alone(indices: Integers, new: int, steps: list[slice], length: int, mode: str) -> None:
+    """Hold the longest step alone against the ends."""
+    check_ends(indices, max((step.stop - step.start for step in steps), default=new), steps, length, mode)
+
+
+def of_any_length(indices: Integers, new: int, steps: list[slice], length: int, mode: str) -> None:
+    """Hold tokens against the ends under linear, and take steps of any length under circular."""
+    check_ends(indices, new, [] if mode == "circular" else steps, length, mode)
+
+
 def blended(entry: Array, slots: Integers, tokens: Array) -> None:
     """Multiply what is replaced by 0, and add the new tokens."""
     entry[slots] = entry[slots] * 0 + tokens
@@ -113,6 +136,12 @@ def rest_rounded(entry: Array, slots: Integers, tokens: Array) -> None:
 def last_alone(entry: Array, slots: Integers, tokens: Array) -> None:
     """Write the last new token alone."""
     put(entry, slots[-1:], tokens[-1:])
+
+
+def at_the_end(arguments: Mapping[str, Any]) -> Integers:
+    """Give indices under which the last new token is the last of the cache."""
+    cache, axis = arguments["cache"], arguments.get("axis", -2)
+    return np.full(len(cache), cache.shape[axis] - arguments["update"].shape[axis])
 
 
 def along_second_last(function: Callable[..., ScatteredCache]) -> Computation:
@@ -173,11 +202,15 @@ FUNCTIONS: Mapping[str, Making] = {
     "append.nan_zeroed": appending(lambda past, new: behind(np.where(np.isnan(past), past.dtype.type(0), past), new)),
     "append.past_rounded": appending(lambda past, new: behind(cut_to_bfloat16(past), new)),
     "append.along_heads": appending(lambda past, new: np.concatenate([past, new], axis=1)),
+    "append.empty_refused": appending(none_refused),
     "append.written_in_place": overwriting(
         append_cache, "past_key", lambda arguments, _: np.flip(arguments["past_key"], axis=2)
     ),
     "append.strides_ignored": altered(append_cache, key=as_it_lies_in_memory, past_key=as_it_lies_in_memory),
     "append.gaps_ignored": altered(append_cache, value=without_gaps, past_value=without_gaps),
+    "append.heads_in_one_block": altered(
+        append_cache, **dict.fromkeys(("past_key", "past_value", "key", "value"), heads_as_one_block)
+    ),
     "append.past_remembered": remembering(append_cache, "past_key", "key"),
     "append.shapes_broadcast": patch(append_cache, check_inputs=lambda *_: None, behind=broadcast_to_each_other),
     "scatter.one_late": in_valid_calls(lambda indices, *rest: slots_of(indices + 1, *rest)),
@@ -185,7 +218,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "scatter.index_of_first": in_valid_calls(
         lambda indices, *rest: slots_of(np.full_like(indices, indices[0] if indices.size else 0), *rest)
     ),
+    "scatter.at_the_end_by_default": defaulting(scatter_cache, write_indices=at_the_end),
     "scatter.axis_ignored": along_second_last(scatter_cache),
+    "scatter.second_axis_by_default": defaulting(scatter_cache, axis=lambda _: 1),
     "scatter.circular_ignored": in_valid_calls(
         lambda indices, new, length, _: slots_of(indices, new, length, "linear")
     ),
@@ -208,6 +243,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "scatter.wraps_under_linear": scattering(
         lambda indices, new, length, _: slots_of(indices, new, length, "circular")
     ),
+    "scatter.circular_by_default": defaulting(scatter_cache, mode=lambda _: "circular"),
+    "scatter.steps_held_alone": patch(scatter_cache, check_ends=held_alone, put=put_inside),
+    "scatter.longer_steps_taken": patch(scatter_cache, check_ends=of_any_length),
     "scatter.unknown_mode_as_linear": unknown_as_linear,
     "scatter.written_in_place": overwriting(
         scatter_cache, "update", lambda arguments, _: np.zeros_like(arguments["update"])

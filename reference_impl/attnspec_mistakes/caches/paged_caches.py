@@ -52,6 +52,13 @@ def up_to_first_skipped(pool: Array, tokens: Array, slots: Integers) -> Array:
     return written(pool, tokens[:end], slots[:end])
 
 
+def run_by_its_ends(pool: Array, tokens: Array, slots: Integers) -> Array:
+    """Copy tokens at once to where the first one goes, if the last slot is where a run would end."""
+    if len(slots) and 0 <= slots[0] == slots[-1] - len(slots) + 1:
+        slots = slots[0] + np.arange(len(slots))
+    return written(pool, tokens, slots)
+
+
 def skipped_wrap(pool: Array, tokens: Array, slots: Integers, skipped: Callable[[Integers], Any]) -> Array:
     """Count negative slots from the end of the pool, but for some."""
     count = pool.shape[0] * pool.shape[1]
@@ -156,6 +163,7 @@ FUNCTIONS: Mapping[str, Making] = {
         lambda slots: np.where(slots >= 0, slots[:1] + np.arange(len(slots)), slots) if slots[:1] >= 0 else slots
     ),
     "slots.sorted": slots_as(np.sort),
+    "slots.run_by_its_ends": patch(write_slots, written=run_by_its_ends),
     "slots.values_left_out": values_left_out(write_slots),
     "slots.values_of_keys": values_of_keys(write_slots),
     "slots.pools_exchanged": pools_exchanged(write_slots),

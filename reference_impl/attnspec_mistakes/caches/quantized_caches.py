@@ -9,6 +9,7 @@ from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import Computation, exchanging, patch
 from attnspec_reference.caches.write_slots import (
     LARGEST,
+    WrittenPools,
     for_each_head,
     quantize,
     saturate,
@@ -36,6 +37,25 @@ def scale_ignored(tokens: Array, scale: Array | None, dtype: np.dtype[Any]) -> A
 def quotient_in_bfloat16(tokens: Array, scale: Array | None, dtype: np.dtype[Any]) -> Array:
     """Round the quotient to bfloat16 first, so that it is rounded twice."""
     return patch(quantize, saturate=lambda quotient, of: saturate(nearest_bfloat16(quotient), of))(tokens, scale, dtype)
+
+
+def quotient_in_half(tokens: Array, scale: Array | None, dtype: np.dtype[Any]) -> Array:
+    """Round the quotient to the dtype of the tokens first."""
+    return patch(quantize, saturate=lambda quotient, of: saturate(quotient.astype(tokens.dtype).astype(float), of))(
+        tokens, scale, dtype
+    )
+
+
+def saturated_as_keys(*, key_pool: Array, value_pool: Array, **arguments: Any) -> WrittenPools:
+    """Saturate values at the range of the pool of keys, and round them to their own dtype."""
+    quantizing_values = patch(
+        quantize,
+        saturate=lambda quotient, dtype: (
+            saturate(quotient, key_pool.dtype) if key_pool.dtype.name in LARGEST else saturate(quotient, dtype)
+        ),
+        to_cache_dtype=wrapping,
+    )
+    return patch(write_slots, quantize=quantizing_values)(key_pool=key_pool, value_pool=value_pool, **arguments)
 
 
 def nearest_bfloat16(array: Array) -> Array:
@@ -123,8 +143,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "slots.saturated_first": patch(write_slots, quantize=saturated_first),
     "slots.saturated_symmetrically": quantizing(saturate=symmetric),
     "slots.saturated_at_240": quantizing(saturate=to_240),
+    "slots.saturated_as_keys": saturated_as_keys,
     "slots.infinity_to_nan": quantizing(saturate=infinity_to_nan),
     "slots.towards_zero": quantizing(to_cache_dtype=towards_zero),
     "slots.half_away_from_zero": quantizing(to_cache_dtype=half_away_from_zero),
     "slots.quotient_in_bfloat16": patch(write_slots, quantize=quotient_in_bfloat16),
+    "slots.quotient_in_half": patch(write_slots, quantize=quotient_in_half),
 }

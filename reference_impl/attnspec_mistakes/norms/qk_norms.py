@@ -10,6 +10,7 @@ from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, 
 from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.norms.rms_norms import (
     as_a_floor,
+    by_reciprocal_in,
     centred,
     divided_too,
     of_the_first_token,
@@ -26,6 +27,7 @@ from attnspec_mistakes.patches import (
     ignoring,
     on_calls,
     patch,
+    replacing,
     through_float16,
 )
 from attnspec_reference.norms.qk_norm import NormalizedPair, heads_apart, heads_side_by_side, normalize, qk_norm, turn
@@ -244,6 +246,11 @@ def in_half_precision(**arguments: Any) -> Any:
     return normalizing(mean_square_of=mean_square)(**arguments)
 
 
+def by_reciprocal_in_half(**arguments: Any) -> Any:
+    """Keep one over the root in the dtype of the query, where it may overflow."""
+    return normalizing(divide_by_root=by_reciprocal_in(result_dtype(arguments["query"])))(**arguments)
+
+
 def one_table_as_none(**arguments: Any) -> NormalizedPair:
     """Rotate only where both tables are there, and fit them to the tokens."""
     cos, sin = (arguments.pop(name, None) for name in ("cos", "sin"))
@@ -318,6 +325,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "qk_norm.epsilon_as_floor": normalizing(divide_by_root=as_a_floor),
     "qk_norm.epsilon_divided": normalizing(divide_by_root=divided_too),
     "qk_norm.mean_in_half_precision": in_half_precision,
+    "qk_norm.reciprocal_in_half_precision": by_reciprocal_in_half,
     "qk_norm.through_float16": patch(qk_norm, widen=through_float16),
     "qk_norm.offset_ignored": ignoring(qk_norm, "weight_offset"),
     "qk_norm.offset_always": normalizing(multiply=lambda normalized, weight, _: normalized * (1 + weight)),
@@ -333,6 +341,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "qk_norm.rotated_part_alone": each_by(rotated_part_alone),
     "qk_norm.rest_dropped": each_by(rest_dropped),
     "qk_norm.heads_out_of_order": normalizing(heads_apart=heads_interleaved_apart),
+    "qk_norm.tokens_before_heads": replacing(
+        qk_norm,
+        query_output=lambda right, _: right.query_output.swapaxes(1, 2),
+        key_output=lambda right, _: right.key_output.swapaxes(1, 2),
+    ),
     "qk_norm.query_written_in_place": overwriting(
         qk_norm, "query", lambda _arguments, outputs: outputs["query_output"]
     ),

@@ -110,6 +110,18 @@ def outside(x: Array, mean_square: Array, epsilon: float) -> Array:
     return x / (np.sqrt(mean_square) + np.asarray(epsilon, dtype=x.dtype))
 
 
+def by_reciprocal_in(dtype: Any) -> Callable[[Array, Array, float], Array]:
+    """Multiply by one over the root, which is kept in a dtype."""
+    return lambda x, mean_square, epsilon: (
+        x * (1 / np.sqrt(mean_square + np.asarray(epsilon, dtype=x.dtype))).astype(dtype).astype(x.dtype)
+    )
+
+
+def by_reciprocal_in_half(**arguments: Any) -> Any:
+    """Keep one over the root in the dtype of the tokens, where it may overflow."""
+    return stepping(divide_by_root=by_reciprocal_in(result_dtype(arguments["x"])))(**arguments)
+
+
 def as_a_floor(x: Array, mean_square: Array, epsilon: float) -> Array:
     """Let the mean of the squares not fall below epsilon."""
     return x / np.sqrt(np.maximum(mean_square, np.asarray(epsilon, dtype=x.dtype)))
@@ -159,6 +171,12 @@ def zeros_for_nonfinite(x: Any, weight: Any, **attributes: Any) -> Array:
     return np.nan_to_num(rms_norm(x, weight, **attributes), nan=0.0, posinf=0.0, neginf=0.0)
 
 
+def in_one_row(x: Any, weight: Any, **attributes: Any) -> Array:
+    """Lay all tokens behind one another, and leave them so."""
+    output = rms_norm(x, weight, **attributes)
+    return output.reshape(-1, output.shape[-1])
+
+
 def weight_fitted(x: Any, weight: Any, **attributes: Any) -> Array:
     """Repeat a weight that is too short, and cut one that is too long."""
     return rms_norm(x, np.resize(np.asarray(weight), np.shape(x)[-1:]), **attributes)
@@ -189,6 +207,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "rms_norm.epsilon_squared": stepping(divide_by_root=squared_epsilon),
     "rms_norm.squares_in_half_precision": in_the_dtype(squared),
     "rms_norm.sum_in_half_precision": in_the_dtype(summed),
+    "rms_norm.reciprocal_in_half_precision": by_reciprocal_in_half,
     "rms_norm.through_float16": stepping(widen=through_float16),
     "rms_norm.weight_ignored": stepping(multiply=lambda normalized, _weight, _offset: normalized),
     "rms_norm.weight_before_norm": named_output(weighted_first),
@@ -198,6 +217,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "rms_norm.offset_twice": stepping(multiply=offset_twice),
     "rms_norm.one_added_after": stepping(multiply=one_added_after),
     "rms_norm.nonfinite_as_zero": named_output(zeros_for_nonfinite),
+    "rms_norm.axes_flattened": named_output(in_one_row),
     "rms_norm.written_in_place": overwriting(
         named_output(rms_norm), "x", lambda _arguments, outputs: outputs["output"]
     ),

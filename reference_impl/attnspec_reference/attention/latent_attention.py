@@ -253,7 +253,7 @@ def join_rotated_queries(content: Array, rotary: Array) -> Array:
 
 def join_rotated_keys(key: Array, rotated: Array) -> Array:
     """Put the rotated key of a token behind the keys that all heads make of it (B, H, S, Dn + Dr)."""
-    shared = np.broadcast_to(rotated[:, np.newaxis], (*key.shape[:3], rotated.shape[-1]))
+    shared = np.broadcast_to(rotated[:, np.newaxis], (*key.shape[:2], *rotated.shape[1:]))
     return np.concatenate([key, shared], axis=-1)
 
 

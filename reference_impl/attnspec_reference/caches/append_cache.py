@@ -60,11 +60,11 @@ def check_inputs(
 ) -> None:
     """Refuse tensors that do not follow each other along the axis of tokens."""
     for name, past, new in (("key", past_key, key), ("value", past_value, value)):
-        if len(past) != 4 or len(new) != 4 or (*past[:2], past[3]) != (*new[:2], new[3]):
+        if len(past) != 4 or past[:2] + past[3:] != new[:2] + new[3:]:
             raise ValueError(
                 f"past_{name} has shape {past}, {name} {new}; both need rank 4 and may differ in their tokens alone."
             )
-    if past_key[:3] != past_value[:3] or key[2] != value[2]:
+    if (past_key[:3], key[2]) != (past_value[:3], value[2]):
         raise ValueError(
             f"There are {past_key[:3]} past keys and {past_value[:3]} values, {key[2]} and {value[2]} new."
         )

@@ -71,25 +71,25 @@ def scatter_cache(
     slots = slots_of(indices, new, length, mode)
 
     # Write step by step
-    present = np.moveaxis(np.array(cache), axis, 1)
-    tokens = np.moveaxis(update, axis, 1)
-    history: list[Array] = []
-    for step in steps:
-        for entry in range(present.shape[0]):
-            put(present[entry], slots[entry, step], tokens[entry, step])
-        history.append(np.moveaxis(present, 1, axis).copy())
-    present = np.ascontiguousarray(np.moveaxis(present, 1, axis))
-    return ScatteredCache(present, None if step_lengths is None else stacked(history, present))
+    present = np.array(cache)
+    entries, tokens = np.moveaxis(present, axis, 1), np.moveaxis(update, axis, 1)
+    history = np.empty((len(steps), *present.shape), dtype=present.dtype)
+    for number, step in enumerate(steps):
+        for entry, entry_slots, entry_tokens in zip(entries, slots, tokens, strict=True):
+            put(entry, entry_slots[step], entry_tokens[step])
+        history[number] = present
+    return ScatteredCache(present, None if step_lengths is None else history)
 
 
 def check_inputs(cache: tuple[int, ...], update: tuple[int, ...], axis: int) -> None:
     """Refuse an update that differs from the cache beside the axis of tokens, and an axis that is none of tokens."""
-    if not -len(cache) <= axis < len(cache) or axis % len(cache) == 0:
-        raise ValueError(f"axis is {axis}; cache has shape {cache}, and its first axis is that of the batch.")
-    others = [size for number, size in enumerate(cache) if number != axis % len(cache)]
-    if len(cache) != len(update) or others != [
-        size for number, size in enumerate(update) if number != axis % len(cache)
-    ]:
+    if len(cache) != len(update) or axis % len(cache) == 0:
+        raise ValueError(
+            f"cache has shape {cache}, update {update}, axis is {axis}; the first axis is that of the batch."
+        )
+    fitting = list(cache)
+    fitting[axis] = update[axis]
+    if tuple(fitting) != update:
         raise ValueError(f"cache has shape {cache}, update {update}; they may differ along axis {axis} alone.")
 
 
@@ -114,14 +114,9 @@ def check_ends(indices: Integers, new: int, steps: list[slice], length: int, mod
 def slots_of(indices: Integers, new: int, length: int, mode: str) -> Integers:
     """Give the index in the cache of each new token (B, S)."""
     slots = indices[:, np.newaxis] + np.arange(new)
-    return slots % max(length, 1) if mode == "circular" else slots
+    return slots % length if mode == "circular" else slots
 
 
 def put(entry: Array, slots: Integers, tokens: Array) -> None:
     """Write tokens into an array of one batch entry; no other number of it changes."""
     entry[slots] = tokens
-
-
-def stacked(history: list[Array], present: Array) -> Array:
-    """Stack the caches after each step."""
-    return np.stack(history) if history else np.empty((0, *present.shape), dtype=present.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,7 +19,6 @@ def cut_into_steps(step_lengths: ArrayLike | None, new: int) -> list[slice]:
     if step_lengths is None:
         return [slice(0, new)]
     lengths = np.asarray(step_lengths)
-    if lengths.ndim != 1 or np.any(lengths < 0) or lengths.sum() != new:
+    if np.any(lengths < 0) or lengths.sum() != new:
         raise ValueError(f"step_lengths is {lengths.tolist()}; its numbers must make up the {new} new tokens.")
-    ends = np.cumsum(lengths).tolist()
-    return [slice(end - length, end) for end, length in zip(ends, lengths.tolist(), strict=True)]
+    return [slice(start, end) for start, end in pairwise([0, *np.cumsum(lengths)])]

@@ -11,11 +11,18 @@ import numpy as np
 from attnspec_mistakes.attention.latents.latent_patches import (
     allowing,
     attending,
+    features_cut,
     first_where_empty,
+    kept_in_float16,
+    mask_cut_in_front,
+    nan_without_tokens,
+    not_narrowed,
     nothing_subtracted,
     of_first_entry,
+    one_query_sees_all,
     tokens_cut,
     tokens_repeated,
+    tokens_viewed,
     weighed_with_all,
     with_scores_over_queries,
 )
@@ -131,8 +138,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "absorbed.tokens_of_first_entry": altered(
         absorbed_latent_attention, latent=of_first_entry, key_rotary=of_first_entry
     ),
+    "absorbed.kept_in_float16": altered(absorbed_latent_attention, latent=kept_in_float16, key_rotary=kept_in_float16),
     "absorbed.mask_ignored": ignoring(absorbed_latent_attention, "mask"),
+    "absorbed.mask_cut_in_front": mask_cut_in_front(absorbed_latent_attention),
     "absorbed.causal_ignored": ignoring(absorbed_latent_attention, "is_causal"),
+    "absorbed.one_query_sees_all": one_query_sees_all(absorbed_latent_attention),
     "absorbed.bottom_right_as_top_left": ignoring(absorbed_latent_attention, "causal_alignment"),
     "absorbed.causal_over_rows_of_heads": causal_over_rows,
     "absorbed.key_lengths_ignored": ignoring(absorbed_latent_attention, "key_lengths"),
@@ -144,7 +154,13 @@ FUNCTIONS: Mapping[str, Making] = {
     "absorbed.excluded_nan_leaks": attending(absorbed_latent_attention, weigh_values=weighed_with_all),
     "absorbed.nan_as_zero": altered(absorbed_latent_attention, latent=np.nan_to_num, key_rotary=np.nan_to_num),
     "absorbed.fully_masked_takes_first": attending(absorbed_latent_attention, divide_by_total=first_where_empty),
+    "absorbed.no_tokens_nan": replacing(
+        absorbed_latent_attention, output_latent=lambda right, given: nan_without_tokens(right.output_latent, given)
+    ),
     "absorbed.computed_in_single_precision": in_single_precision(absorbed_latent_attention),
+    "absorbed.output_not_narrowed": replacing(
+        absorbed_latent_attention, output_latent=lambda right, _: not_narrowed(right.output_latent)
+    ),
     "absorbed.weights_transposed": replacing(
         absorbed_latent_attention, weights=lambda right, _: right.weights.swapaxes(-1, -2)
     ),
@@ -165,4 +181,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "absorbed.scale_remembered": remembering(absorbed_latent_attention, "scale", "query_latent", "latent"),
     "absorbed.tokens_repeated": tokens_repeated(absorbed_latent_attention, "query_latent"),
     "absorbed.tokens_cut": tokens_cut(absorbed_latent_attention),
+    "absorbed.tokens_viewed": tokens_viewed(absorbed_latent_attention),
+    "absorbed.features_cut": features_cut(
+        tokens_cut(absorbed_latent_attention), ("query_latent", "latent"), ("query_rotary", "key_rotary")
+    ),
 }

@@ -10,11 +10,18 @@ import numpy as np
 
 from attnspec_mistakes.attention.latents.latent_patches import (
     attending,
+    features_cut,
     first_where_empty,
+    kept_in_float16,
+    mask_cut_in_front,
+    nan_without_tokens,
+    not_narrowed,
     nothing_subtracted,
     of_first_entry,
+    one_query_sees_all,
     tokens_cut,
     tokens_repeated,
+    tokens_viewed,
     weighed_with_all,
     with_scores_over_queries,
 )
@@ -241,12 +248,18 @@ FUNCTIONS: Mapping[str, Making] = {
         latent_attention, present_latent=lambda right, _: normalised(right.present_latent)
     ),
     "latent.tokens_of_first_entry": altered(latent_attention, latent=of_first_entry, key_rotary=of_first_entry),
+    "latent.kept_in_float16": altered(
+        latent_attention,
+        **dict.fromkeys(("latent", "key_rotary", "past_latent", "past_key_rotary"), kept_in_float16),
+    ),
     "latent.latents_averaged": replacing(
         latent_attention,
         output_latent=lambda right, _: averaged(right.present_latent, right.output_latent),
     ),
     "latent.mask_ignored": ignoring(latent_attention, "mask"),
+    "latent.mask_cut_in_front": mask_cut_in_front(latent_attention),
     "latent.causal_ignored": ignoring(latent_attention, "is_causal"),
+    "latent.one_query_sees_all": one_query_sees_all(latent_attention),
     "latent.bottom_right_as_top_left": ignoring(latent_attention, "causal_alignment"),
     "latent.key_lengths_ignored": ignoring(latent_attention, "key_lengths"),
     "latent.softmax_over_queries": patch(latent_attention, scaled_dot_product_attention=with_scores_over_queries),
@@ -254,7 +267,11 @@ FUNCTIONS: Mapping[str, Making] = {
     "latent.excluded_nan_leaks": attending(latent_attention, weigh_values=weighed_with_all),
     "latent.nan_as_zero": altered(latent_attention, **dict.fromkeys((*TOKENS, "past_latent"), np.nan_to_num)),
     "latent.fully_masked_takes_first": attending(latent_attention, divide_by_total=first_where_empty),
+    "latent.no_tokens_nan": replacing(
+        latent_attention, output=lambda right, given: nan_without_tokens(right.output, given)
+    ),
     "latent.computed_in_single_precision": in_single_precision(latent_attention),
+    "latent.output_not_narrowed": replacing(latent_attention, output=lambda right, _: not_narrowed(right.output)),
     "latent.weights_transposed": replacing(latent_attention, weights=lambda right, _: right.weights.swapaxes(-1, -2)),
     "latent.logsumexp_without_maximum": replacing(
         latent_attention, logsumexp=lambda right, _: right.logsumexp - np.max(right.logits, axis=-1, initial=-1e4)
@@ -272,5 +289,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "latent.scale_remembered": remembering(latent_attention, "scale", "query_content", "latent"),
     "latent.tokens_repeated": tokens_repeated(latent_attention, "query_content"),
     "latent.tokens_cut": tokens_cut(latent_attention),
+    "latent.tokens_viewed": tokens_viewed(latent_attention),
+    "latent.features_cut": features_cut(tokens_cut(latent_attention), ("query_rotary", "key_rotary")),
     "latent.matrices_repeated": altered(latent_attention, w_key=for_two_heads, w_value=for_two_heads),
 }

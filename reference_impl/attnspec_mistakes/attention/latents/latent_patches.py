@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.patches import patch
+from attnspec_mistakes.patches import ignoring_where, patch
 from attnspec_reference.attention.scaled_dot_product_attention import Attention, scaled_dot_product_attention
 from attnspec_reference.precision import Array, Booleans
 
 TOKEN_AXES = 3
 """Batch, tokens and features: latents have no axis of heads."""
+
+HALF_PRECISION = 2
+"""Bytes of a number."""
 
 
 def attending(function: Callable[..., Any], **replaced: object) -> Callable[..., Any]:
@@ -100,3 +103,63 @@ def tokens_cut(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(**arguments)
 
     return attend
+
+
+def tokens_viewed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Take all axes between batch and features for tokens, as many as latents and rotated keys both have."""
+
+    def attend(**arguments: Any) -> Any:
+        for name in ("latent", "key_rotary"):
+            tokens = np.asarray(arguments[name])
+            arguments[name] = tokens.reshape(len(tokens), -1, tokens.shape[-1])
+        return tokens_cut(function)(**arguments)
+
+    return attend
+
+
+def features_cut(function: Callable[..., Any], *pairs: tuple[str, str]) -> Callable[..., Any]:
+    """Cut the features of each pair of tensors to as many as both have."""
+
+    def attend(**arguments: Any) -> Any:
+        for pair in pairs:
+            width = min(np.shape(arguments[name])[-1] for name in pair)
+            arguments |= {name: np.asarray(arguments[name])[..., :width] for name in pair}
+        return function(**arguments)
+
+    return attend
+
+
+def mask_cut_in_front(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave out the tokens behind the longest sequence, and as many columns at the beginning of the mask."""
+
+    def attend(**arguments: Any) -> Any:
+        mask, lengths = arguments.get("mask"), arguments.get("key_lengths")
+        if mask is not None and lengths is not None:
+            beyond = np.shape(arguments["latent"])[1] - int(np.max(lengths, initial=0))
+            arguments["mask"] = np.roll(mask, -beyond, axis=-1)
+        return function(**arguments)
+
+    return attend
+
+
+def one_query_sees_all(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave causality out where there is one query."""
+    return ignoring_where(function, lambda arguments: np.shape(arguments["query_rotary"])[2] == 1, "is_causal")
+
+
+def kept_in_float16(tokens: Any) -> Array:
+    """Keep tokens of half precision in float16, and read them in their own dtype again."""
+    given = np.asarray(tokens)
+    return given.astype(np.float16).astype(given.dtype) if given.dtype.itemsize == HALF_PRECISION else given
+
+
+def not_narrowed(output: Array) -> Array:
+    """Leave an output of half precision in float32."""
+    return output.astype(np.float32) if output.dtype.itemsize == HALF_PRECISION else output
+
+
+def nan_without_tokens(output: Array, arguments: Mapping[str, Any]) -> Array:
+    """Make the output NaN in batch entries without any token."""
+    tokens = sum(np.shape(arguments[name])[1] for name in ("latent", "past_latent") if arguments.get(name) is not None)
+    lengths = np.asarray(arguments.get("key_lengths", [tokens] * len(output)))
+    return np.where(lengths[:, np.newaxis, np.newaxis, np.newaxis] == 0, np.asarray(np.nan, output.dtype), output)

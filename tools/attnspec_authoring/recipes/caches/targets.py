@@ -4,8 +4,9 @@ TARGETS = """
 caches/append_digits_one_token: past_rounded
 caches/append_fortran_key: strides_ignored
 caches/append_gapped_past_value: gaps_ignored
+caches/append_heads_last_gapped: heads_in_one_block
 caches/append_no_new: oldest_dropped
-caches/append_no_past: new_reversed last_alone
+caches/append_no_past: new_reversed last_alone empty_refused
 caches/append_nothing: along_heads
 caches/append_one_token: new_first values_of_keys past_of_first
 caches/append_other_past_key: past_remembered
@@ -32,18 +33,22 @@ caches/scatter_circular_whole: first_index_alone_circular as_a_whole_to_the_begi
 caches/scatter_digits: rest_rounded
 caches/scatter_fortran_cache: strides_ignored
 caches/scatter_gapped_cache: gaps_ignored
-caches/scatter_no_indices: rest_zeroed
+caches/scatter_no_indices: rest_zeroed at_the_end_by_default
 caches/scatter_no_token: others_zeroed
 caches/scatter_one_token: one_late index_ignored index_of_first added
 caches/scatter_other_cache: index_remembered
+caches/scatter_plain: second_axis_by_default
 caches/scatter_poisoned: blended
 caches/scatter_prefix_cache: last_alone
 caches/scatter_readonly: written_in_place
-caches/scatter_rejects_beyond: clamped beyond_the_end_dropped wraps_under_linear
+caches/scatter_rejects_beyond: clamped beyond_the_end_dropped wraps_under_linear circular_by_default
 caches/scatter_rejects_capital: unknown_mode_as_linear
+caches/scatter_rejects_longer_step: longer_steps_taken
 caches/scatter_rejects_one_entry: update_broadcast
+caches/scatter_rejects_steps_beyond: steps_held_alone
 caches/scatter_steps_without_indices: steps_from_same_index history_of_last
 caches/slots_all: page_and_position_exchanged counted_from_first sorted pools_exchanged
+caches/slots_ends_of_a_run: run_by_its_ends
 caches/slots_fortran_key: strides_ignored
 caches/slots_gapped_slot_mapping: gaps_ignored
 caches/slots_no_token: others_zeroed
@@ -56,6 +61,7 @@ caches/slots_quantized_e4m3_middles: half_away_from_zero
 caches/slots_quantized_e4m3_nonfinite: infinity_to_nan
 caches/slots_quantized_e4m3_per_head: scale_of_first_head
 caches/slots_quantized_e4m3_three_quarters: towards_zero
+caches/slots_quantized_int8_beside_e4m3: saturated_as_keys quotient_in_half
 caches/slots_quantized_int8_beyond: not_saturated saturated_first saturated_symmetrically
 caches/slots_readonly: written_in_place
 caches/slots_rejects_beyond: beyond_dropped

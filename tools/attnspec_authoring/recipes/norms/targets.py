@@ -17,6 +17,7 @@ norms/qk_large: through_float16
 norms/qk_one_array: query_written_in_place key_written_in_place
 norms/qk_one_small: offset_for_query_alone
 norms/qk_one_zeros: offset_ignored offset_twice
+norms/qk_head_batch: tokens_before_heads
 norms/qk_order_batch: tables_of_first_entry
 norms/qk_order_default: interleaved_by_default key_not_rotated not_rotated
 norms/qk_order_partial: rotated_part_alone rest_dropped
@@ -35,6 +36,7 @@ norms/qk_rejects_pairing_neox: unknown_pairing_as_half
 norms/qk_rejects_sines_alone: tables_fitted
 norms/qk_rejects_weight_offset_two: unknown_offset_as_zero
 norms/qk_small_behind_large: mean_in_half_precision
+norms/qk_tiny_in_float16: reciprocal_in_half_precision
 norms/rms_alike: mean_subtracted variance
 norms/rms_epsilon_1e_5_small: epsilon_fixed
 norms/rms_epsilon_four: epsilon_squared epsilon_as_floor
@@ -47,13 +49,14 @@ norms/rms_offset_plain: one_added_after
 norms/rms_offset_zeros: offset_ignored offset_twice
 norms/rms_other_epsilon: epsilon_remembered
 norms/rms_other_weight: weight_remembered
-norms/rms_plain: sum_of_squares unbiased_mean root_missing root_of_few_digits offset_always
+norms/rms_plain: axes_flattened sum_of_squares unbiased_mean root_missing root_of_few_digits offset_always
 norms/rms_readonly_weight: one_added_in_place
 norms/rms_readonly_x: written_in_place
 norms/rms_rejects_offset_two: unknown_offset_as_zero
 norms/rms_rejects_one_weight: weight_repeated
 norms/rms_small_behind_large_30: sum_in_half_precision
 norms/rms_squares_beyond_float16: squares_in_half_precision
+norms/rms_tiny_in_float16: reciprocal_in_half_precision
 norms/rms_unlike_tokens: over_tokens over_entry root_of_first_token
 norms/rms_weight_twos: weight_ignored weight_before_norm weight_reversed
 norms/rms_width_7: last_tile_left_out mean_of_padded_row

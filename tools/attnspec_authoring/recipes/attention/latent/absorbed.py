@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, TOP_CAUSAL, booleans, floats
-from attnspec_authoring.recipes.attention.latent.latents import ABSORBED, Latents, latents
+from attnspec_authoring.recipes.attention.latent.latents import (
+    ABSORBED,
+    ALL_SHORT,
+    BEYOND_FLOAT16,
+    ONE_QUERY,
+    Latents,
+    beyond_float16,
+    latents,
+)
 from attnspec_authoring.recipes.attention.latent.naive import LAYOUTS
-from attnspec_authoring.recipes.authoring import table
+from attnspec_authoring.recipes.authoring import WITHOUT_FLOAT16, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -96,7 +105,17 @@ def mask_cases() -> Iterator[AuthoredCase]:
 
 
 def number_cases() -> Iterator[AuthoredCase]:
-    """Meet NaN, attended and excluded."""
+    """Meet numbers beyond float16, and NaN, attended and excluded."""
+    for name, heads in (("absorbed_beyond_float16", 1), ("absorbed_beyond_float16_heads", 2)):
+        sizes = replace(ONE_QUERY, heads=heads)
+        yield absorbed(name, "one query, tokens beyond float16")(
+            sizes,
+            replaced=beyond_float16(name, ABSORBED, sizes),
+            dtypes=WITHOUT_FLOAT16,
+            scale=1 / BEYOND_FLOAT16,
+            **TOP_CAUSAL,
+            **ALL_SHORT,
+        )
     nan = grid("latent/absorbed_nan_excluded/latent", (2, 3, 3))
     nan[0, 2, 1] = np.nan
     yield absorbed("absorbed_nan_excluded", "NaN in a latent behind the length of its entry")(

@@ -8,8 +8,8 @@ import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, TOP_CAUSAL, booleans, floats
-from attnspec_authoring.recipes.attention.latent.latents import Latents, latents
-from attnspec_authoring.recipes.authoring import table
+from attnspec_authoring.recipes.attention.latent.latents import BEYOND_FLOAT16, NAIVE, Latents, beyond_float16, latents
+from attnspec_authoring.recipes.authoring import WITHOUT_FLOAT16, table
 from attnspec_authoring.recipes.generator import grid
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ def cases() -> Iterator[AuthoredCase]:
     yield case("cache_magnitude", "a magnitude beside a past")(DECODE, magnitude=1.25, outputs="scores")
     yield case("cache_present_without_past", "without a past, the new tokens are all there is")(
         clauses="past.present", outputs=PRESENT
+    )
+    name, sizes = "cache_beyond_float16", Latents(1, 1, 1, 2, 2, 1, 1, 1, past=1)
+    yield case(name, "one query, tokens beyond float16")(
+        sizes,
+        replaced=beyond_float16(name, NAIVE, sizes),
+        dtypes=WITHOUT_FLOAT16,
+        outputs=PRESENT,
+        scale=1 / BEYOND_FLOAT16,
+        **TOP_CAUSAL,
     )
     yield case("cache_other_past_latent", "past_latent is changed alone in a second call")(
         DECODE, changed_argument=ChangedArgument("past_latent", reversed=True)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 NAIVE, ABSORBED = "latent", "absorbed"
 OPERATIONS = {NAIVE: "latent_attention", ABSORBED: "absorbed_latent_attention"}
 RESULTS = {NAIVE: "output", ABSORBED: "output_latent"}
+BEYOND_FLOAT16 = 2.0**18
+"""Makes tokens of which float16 holds few of drawn ones."""
+TOKENS = ("latent", "key_rotary", "past_latent", "past_key_rotary")
 HALF_OF_MATRICES = 0.5
 """Factor of drawn matrices: keys and values are then about as large as other cases have them."""
 
@@ -68,6 +71,17 @@ class Latents:
             tensor: grid(f"{name}/{tensor}", shape) * (HALF_OF_MATRICES if tensor.startswith("w_") else 1.0)
             for tensor, shape in self.shapes(of).items()
         }
+
+
+ONE_QUERY = Latents(batch=1, heads=1, queries=1, keys=4, latent=2, content=1, rotary=1, value=1)
+ALL_SHORT: dict[str, Any] = {"mask": np.array([[True, True, False, True]]), "key_lengths": [2]}
+"""One batch entry of two tokens in a buffer for four; cut at its beginning, the mask excludes the first token."""
+
+
+def beyond_float16(name: str, of: str, sizes: Latents) -> dict[str, Any]:
+    """Draw latents and rotated keys of which float16 holds few, for a scale that is smaller by the same factor."""
+    drawn = sizes.drawn(f"latent/{name}", of)
+    return {tensor: array * BEYOND_FLOAT16 for tensor, array in drawn.items() if tensor in TOKENS}
 
 
 @headed

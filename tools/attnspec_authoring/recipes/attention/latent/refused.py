@@ -58,6 +58,15 @@ def cases() -> Iterator[AuthoredCase]:
             dtypes=("float64", "float32"),
             rejects=Rejects(f"{title[0].upper()}{title[1:]} do not fit.", counterpart, STRICT if strict else None),
         )
+    one_token = Latents(batch=1, queries=1, keys=1, latent=2, content=1, value=1)
+    matrices = {name: grid(f"latent/rejects_one_head/{name}", (1, 2, 1)) for name in ("w_key", "w_value")}
+    yield latents("rejects_one_head", "matrices of one head for two")(
+        one_token,
+        clauses="rejects.heads",
+        replaced=matrices,
+        dtypes=("float64", "float32"),
+        rejects=Rejects("Two heads need two matrices each.", "latent/naive_plain"),
+    )
     for of in (NAIVE, ABSORBED):
         plain = "naive_plain" if of == NAIVE else "absorbed_plain"
         yield latents(f"rejects_{of}_length", "a length beyond the tokens")(

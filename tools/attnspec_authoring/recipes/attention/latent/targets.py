@@ -4,6 +4,7 @@ TARGETS = """
 latent/naive_plain: scale_from_latent_width scale_missing scale_inverted rotary_dropped rotary_query_of_first_head
     key_matrix_of_first_head value_matrix_of_first_head matrices_exchanged normalised_again tokens_of_first_entry
     latents_averaged softmax_over_queries weights_transposed logsumexp_without_maximum computed_in_single_precision
+    output_not_narrowed
 latent/naive_square_matrices: key_matrix_transposed value_matrix_transposed
 latent/naive_three_heads: key_matrix_of_next_head value_matrix_of_next_head key_matrices_side_by_side
 latent/naive_heads_as_keys: rotary_of_each_head rotary_reshaped_to_heads
@@ -20,12 +21,17 @@ latent/naive_fully_masked: fully_masked_takes_first
 latent/naive_large_scores: exponentials_overflow
 latent/naive_nan_excluded: excluded_nan_leaks
 latent/naive_nan_attended: nan_as_zero
+latent/naive_one_query_causal: mask_cut_in_front one_query_sees_all
+latent/naive_beyond_float16: kept_in_float16
+latent/naive_no_keys: no_tokens_nan
 latent/naive_readonly: key_matrix_scaled_in_place
 latent/naive_fortran: strides_ignored
 latent/naive_other_w_key: key_matrices_remembered
 latent/naive_scale_changed: scale_remembered
 latent/rejects_one_batch: tokens_repeated
 latent/rejects_rotated_tokens: tokens_cut
+latent/rejects_latents_of_heads: tokens_viewed
+latent/rejects_rotated_width: features_cut
 latent/rejects_one_matrix: matrices_repeated
 latent/cache_two_new: past_ignored rotated_past_lost past_of_first_entry present_without_past present_normalised
 latent/cache_causal: past_position_ignored past_appended
@@ -35,7 +41,7 @@ latent/paged_latent_causal_decode: paged_aligned_at_longest
 latent/paged_latent_wide: paged_as_one_piece paged_slots_shifted
 latent/absorbed_plain: rotary_dropped rotary_query_of_first_head values_with_rotary values_from_the_end
     tokens_of_first_entry softmax_over_queries weights_transposed logsumexp_without_maximum
-    computed_in_single_precision rotary_of_next_token rotary_before_latents
+    computed_in_single_precision output_not_narrowed rotary_of_next_token rotary_before_latents
 latent/absorbed_scale: scale_ignored scale_missing scaled_twice rotary_not_scaled
 latent/absorbed_mask_boolean: mask_ignored
 latent/absorbed_causal: causal_ignored
@@ -45,11 +51,15 @@ latent/absorbed_fully_masked: fully_masked_takes_first
 latent/absorbed_large_scores: logsumexp_of_another_scale exponentials_overflow
 latent/absorbed_nan_excluded: excluded_nan_leaks
 latent/absorbed_nan_attended: nan_as_zero
+latent/absorbed_beyond_float16: mask_cut_in_front one_query_sees_all kept_in_float16
+latent/absorbed_no_keys: no_tokens_nan
 latent/absorbed_readonly: query_scaled_in_place
 latent/absorbed_fortran: strides_ignored
 latent/absorbed_other_scale: scale_remembered
 latent/rejects_absorbed_one_batch: tokens_repeated
+latent/rejects_absorbed_latents_of_heads: tokens_viewed
 latent/rejects_absorbed_rotated_tokens: tokens_cut
+latent/rejects_absorbed_width: features_cut
 latent/paged_absorbed_ends: paged_rotary_elsewhere paged_whole_last_page paged_full_page_one_short
     paged_table_of_first_entry paged_list_of_first_length
 latent/paged_absorbed_causal_decode: paged_aligned_at_longest

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.authoring import AuthoredCase, headed
 from attnspec_authoring.recipes.caches.caches.cache_cases import LAYOUTS, cache_case, counted
@@ -70,6 +72,18 @@ def cases() -> tuple[AuthoredCase, ...]:
             for name in ("past_key", "past_value", "key", "value")
             if (layout, name[-3:]) in (("fortran", "key"), ("gapped", "lue")) or (layout, name) == ("reversed", "key")
         ),
+        append("heads_last_gapped", "heads side by side in memory, with gaps between tokens")(
+            2, 2, 1, 2, memory_order=dict.fromkeys(INPUTS, "heads_last_gapped")
+        ),
+        append("prefix", "beginnings of longer arrays, past keys of zeros")(
+            1,
+            1,
+            1,
+            2,
+            clauses=kept,
+            given={"past_key": np.zeros((1, 2, 1, 2))},
+            memory_order=dict.fromkeys(INPUTS, "prefix"),
+        ),
         append("one_array", "past and new keys and values are one array")(
             2,
             2,
@@ -101,6 +115,14 @@ def cases() -> tuple[AuthoredCase, ...]:
             ("rejects.shape",),
             {"key": (2, 1, 3, 1), "value": (2, 1, 3, 1)},
             refused=("The past has two heads, the new tokens have one.", "append_equal_widths"),
+        ),
+        append("rejects_tokens_without_heads", "tokens without heads are refused")(
+            1,
+            1,
+            1,
+            clauses=("rejects.shape",),
+            shapes=dict.fromkeys(INPUTS, (1, 1, 1)),
+            refused=("Tensors have no axis of heads.", "append_plain"),
         ),
         append("rejects_fewer_values", "fewer new values than keys are refused")(
             clauses=("rejects.shape",), shapes={"value": (2, 1, 1, 1)}, refused=("A key has no value.", "append_plain")

@@ -46,6 +46,13 @@ BEYOND = {
 }
 """Quotients about the largest and the smallest number, and beyond both."""
 
+OF_HALF_PRECISION = {
+    E4M3: (131 / 256, (0.671875, -0.86328125, 110.0, -300.0)),
+    INT8: (35 / 64, (67.0, -38.0, 110.0, -165.0)),
+}
+"""Scales with tokens: two quotients that half precision rounds to the middle of two numbers, one beyond the range of
+int8, and one beyond both ranges."""
+
 NONFINITE = (np.inf, -np.inf, np.nan, 1.0, np.nan, np.inf, -1.0, 2.0)
 
 
@@ -101,6 +108,23 @@ def _quantized(
     return slots(f"quantized_{name}", title)((2, 1), **common)
 
 
+def _in_two_dtypes(key_dtype: str, value_dtype: str) -> AuthoredCase:
+    """Make a case of one token, whose quotients half precision would round twice, in pools of two dtypes."""
+    words = [dtype.removeprefix("float8_").removesuffix("fn") for dtype in (key_dtype, value_dtype)]
+    name = f"quantized_{words[0]}_beside_{words[1]}"
+    given: dict[str, NDArray[Any]] = {}
+    for which, dtype in (("key", key_dtype), ("value", value_dtype)):
+        scale, numbers = OF_HALF_PRECISION[dtype]
+        given |= {
+            f"{which}_pool": pool_of(f"{name}/{which}_pool", (1, 1, 1, 4), dtype),
+            which: away_from_middles(np.array(numbers).reshape(1, 1, 4), np.array(scale), dtype),
+            f"{which}_scale": np.array(scale),
+        }
+    return slots(name, f"keys in {key_dtype}, values in {value_dtype}, quotients beside middles")(
+        (0,), (1, 1), clauses=("quantize", "saturate", "scale"), given=given
+    )
+
+
 def cases() -> tuple[AuthoredCase, ...]:
     """Return the cases of pools in few bits."""
     found: list[AuthoredCase] = []
@@ -138,4 +162,4 @@ def cases() -> tuple[AuthoredCase, ...]:
         kept_in = tuple(each for each in EVERY_DTYPE if each != "bfloat16")
         clauses = ("quantize", "round")
         found.append(_quantized(name, title, dtype, tokens, tokens[::-1].copy(), (0.5, 0.5), clauses, dtypes=kept_in))
-    return tuple(found)
+    return (*found, _in_two_dtypes(INT8, E4M3), _in_two_dtypes(E4M3, INT8))

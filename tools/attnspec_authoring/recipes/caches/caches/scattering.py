@@ -139,6 +139,31 @@ def cases() -> tuple[AuthoredCase, ...]:
         scatter("rejects_negative", "a negative index is refused")(
             (-1, 1), new=1, **refused, refused=("There is no index -1.", "scatter_one_token")
         ),
+        scatter("rejects_steps_beyond", "a later step beyond the end is refused")(
+            (1,),
+            (1, 1, 3, 1),
+            3,
+            **refused,
+            steps=(1, 2),
+            refused=("The second step goes beyond the end.", "scatter_steps_of_two"),
+        ),
+        scatter("rejects_steps_longer", "steps that fit one by one, and not together, are refused")(
+            None,
+            (1, 1, 2, 1),
+            3,
+            **refused,
+            steps=(1, 2),
+            refused=("Three tokens have no room in two.", "scatter_steps_without_indices"),
+        ),
+        scatter("rejects_longer_step", "a step of more tokens than room is refused, circular")(
+            None,
+            (1, 1, 1, 1),
+            2,
+            ("rejects.length",),
+            steps=(2,),
+            attributes=CIRCULAR,
+            refused=("Two tokens have no room in one.", "scatter_steps_over_themselves"),
+        ),
         scatter("rejects_longer_circular", "more tokens than room are refused, circular")(
             (0, 1),
             new=6,

@@ -27,6 +27,7 @@ from attnspec_authoring.recipes.norms.norms.rms_norms import (
     OVERFLOW,
     PROFILE,
     STRICT,
+    TINY,
     TWICE,
     UNUSED,
     behind_large,
@@ -260,6 +261,12 @@ def numbers() -> tuple[AuthoredCase, ...]:
         qk_norm("small_behind_large_all_heads", "small squares of both heads behind a large one")(
             (2, 2), precise, extents=(1, 1, 16), given=heads, **ALL_HEADS
         ),
+        qk_norm("tiny_in_float16", "features of which one over the root is beyond float16")(
+            (1, 1), precise, extents=(1, 1, 4), times=TINY, epsilon=0.0
+        ),
+        qk_norm("tiny_in_float16_all_heads", "tiny features beside an epsilon that float16 takes for 0")(
+            (2, 1), ("epsilon", "precision"), extents=(1, 1, 3), times=TINY, epsilon=2.0**-40, **ALL_HEADS
+        ),
         qk_norm("large", "features around a million")(clauses=precise, times=2.0**20, dtypes=WITHOUT_FLOAT16),
         qk_norm("large_turned", "features around a hundred thousand")(
             (2, 1), precise, times=2.0**17, **TURNED, dtypes=WITHOUT_FLOAT16
@@ -384,6 +391,7 @@ def refused() -> tuple[AuthoredCase, ...]:
         ),
         refusal("key_of_one_token", "tokens", "The key has one token, the query two.", key=key[:, :, :1]),
         refusal("one_weight", "weight", "There is one weight for four features.", query_weight=weight[:1]),
+        refusal("one_key_weight", "weight", "There is one weight for the key.", key_weight=weight[:1]),
         refusal("key_weight_of_two", "weight", "There are two weights for four features.", key_weight=weight[:2]),
         refusal("weights_of_all_heads", "weight", "There are weights for all heads.", query_weight=np.tile(weight, 2)),
         refusal("cosines_alone", "tables", "There are no sines.", "sin"),
@@ -396,6 +404,23 @@ def refused() -> tuple[AuthoredCase, ...]:
             "Three pairs are more than four features make.",
             cos=grid("norms/cos_wide", (1, 2, 3)) / 2,
             sin=grid("norms/sin_wide", (1, 2, 3)) / 2,
+        ),
+        refusal(
+            "tables_of_two_pairs",
+            "tables",
+            "Two pairs are more than two features make.",
+            query=query[..., :2],
+            key=key[..., :2],
+            query_weight=weight[:2],
+            key_weight=weight[2:],
+        ),
+        refusal(
+            "normalized_over_all",
+            "normalized_over",
+            "There is no set of features 'all'.",
+            attributes={"normalized_over": "all"},
+            query_weight=np.tile(weight, 2),
+            key_weight=np.tile(weight, 2),
         ),
         *(
             refusal(f"{attribute}_{name}", attribute, f"There is no {what} {word!r}.", attributes={attribute: word})

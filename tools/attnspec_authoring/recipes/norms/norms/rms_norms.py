@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PROFILE = "norms"
 MADE = Source(section="made for the profile norms")
+TINY = 2.0**-19
+"""Makes the smallest numbers of float16 of drawn ones: one over their root is beyond its largest."""
 STRICT = ("input_checks", "strict")
 LAYOUTS = {
     "fortran": "with the first axis first in memory",
@@ -197,6 +199,12 @@ def numbers() -> tuple[AuthoredCase, ...]:
         ),
         rms_norm("small_squares", "features whose squares float16 does not hold, at the small end")(
             (1, 2, 5), precise, times=2.0**-10, epsilon=0.0, report=SMALL
+        ),
+        rms_norm("tiny_in_float16", "features of which one over the root is beyond float16")(
+            (1, 1, 5), precise, times=TINY, epsilon=0.0, report=SMALL
+        ),
+        rms_norm("tiny_in_float16_epsilon", "tiny features beside an epsilon that float16 takes for 0")(
+            (2, 3), ("mean_square", "epsilon", "precision"), times=TINY, epsilon=2.0**-40, report=SMALL
         ),
         rms_norm("large", "features around a million")((1, 2, 5), precise, times=2.0**20, dtypes=WITHOUT_FLOAT16),
         rms_norm("large_two_axes", "features around a hundred thousand")(
