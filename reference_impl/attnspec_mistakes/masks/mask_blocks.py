@@ -1,12 +1,13 @@
 """What goes wrong with blocks: the table of those that may be attended, and the lists of those that are."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from attnspec_mistakes.masks.making_masks import right, steps
-from attnspec_mistakes.masks.mask_rules import replacing_causality
+from attnspec_mistakes.masks.mask_rules import length_of_keys, replacing_causality
 from attnspec_mistakes.mistake import Making
 from attnspec_mistakes.patches import Computation, altered, ignoring, replacing
 from attnspec_reference.masks.attended_blocks import (
@@ -89,6 +90,18 @@ def ragged_left_out(table: Booleans, queries: Integers, keys: Integers, size: Si
     return in_attended_block(table, queries, keys, size) & whole
 
 
+def not_repeated(**arguments: Any) -> Any:
+    """Write the table into the first blocks of one that excludes everything, where it has an axis of length 1."""
+    table, size = arguments.get("attended_blocks"), arguments.get("attended_block_size")
+    if table is None or size is None:
+        return right(**arguments)
+    lengths = (arguments["query_length"], length_of_keys(arguments))
+    blocks = [number_of_blocks(length, step) for length, step in zip(lengths, size, strict=True)]
+    shape = np.shape(table)
+    missing = [(0, max(needed - 1, 0) if given == 1 else 0) for given, needed in zip(shape[-2:], blocks, strict=True)]
+    return right(**{**arguments, "attended_blocks": np.pad(table, [(0, 0)] * (len(shape) - 2) + missing)})
+
+
 def ragged_whole(mask: Booleans, size: Size) -> Booleans:
     """Take what lies beyond the mask for attended."""
     rows, columns = (
@@ -141,6 +154,21 @@ def contiguous(blocks: Booleans) -> tuple[Integers, Integers]:
     return listed(from_first & to_last)
 
 
+def taken_for_table(counts: str, indices: str) -> Computation:
+    """Take the table of blocks for a list, where both have blocks of one size."""
+
+    @wraps(attention_mask)
+    def computed(**arguments: Any) -> Any:
+        masks = right(**arguments)
+        size = arguments.get("attended_block_size")
+        if size is None or list(size) != list(arguments.get("block_size", (128, 128))):
+            return masks
+        table = np.broadcast_to(arguments["attended_blocks"], masks.block_indices.shape)
+        return masks._replace(**dict(zip((counts, indices), listed(table), strict=True)))
+
+    return computed
+
+
 def list_size_exchanged(size: Size) -> tuple[int, int]:
     """Exchange queries and keys of a block."""
     return size[1], size[0]
@@ -157,6 +185,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.blocks_own_always": looked_up(own_block_always),
     "attention_mask.blocks_by_position": by_position,
     "attention_mask.blocks_ragged_left_out": steps(in_attended_block=ragged_left_out),
+    "attention_mask.blocks_not_repeated": not_repeated,
     "attention_mask.blocks_replace_causality": replacing_causality("attended_blocks"),
     "attention_mask.full_where_partial": steps(blocks_attended_whole=blocks_attended),
     "attention_mask.full_by_corners": steps(blocks_attended_whole=whole_by_corners),
@@ -167,6 +196,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.full_never": steps(
         blocks_attended_whole=lambda mask, size: np.zeros_like(blocks_attended_whole(mask, size))
     ),
+    "attention_mask.full_of_table": taken_for_table("full_counts", "full_indices"),
     "attention_mask.list_by_first_query": steps(
         blocks_attended=lambda mask, size: in_blocks(mask, size)[..., 0, :].any(axis=-1)
     ),
@@ -176,6 +206,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.list_by_position_alone": steps(
         blocks_attended=lambda mask, size: np.ones_like(blocks_attended(mask, size))
     ),
+    "attention_mask.list_of_table": taken_for_table("block_counts", "block_indices"),
     "attention_mask.list_counts_pairs": replacing(
         attention_mask,
         block_counts=lambda right, given: in_blocks(right.mask, given.get("block_size", (128, 128))).sum(

@@ -30,6 +30,20 @@ def sides(change: Callable[[int | None, int | None], Window]) -> Computation:
     return altered(attention_mask, window=lambda window: change(*window))
 
 
+def length_of_keys(arguments: Mapping[str, Any]) -> int:
+    """Give the number of keys."""
+    keys = arguments.get("key_length")
+    return arguments["query_length"] if keys is None else keys
+
+
+def open_as_length(**arguments: Any) -> Any:
+    """Take the number of keys for a side that is open."""
+    length = length_of_keys(arguments)
+    return sides(lambda left, right: (length if left is None else left, length if right is None else right))(
+        **arguments
+    )
+
+
 def mirrored(k: Integers, p: Integers, window: Window) -> Booleans:
     """Look as far back as ahead, and the other way round."""
     return in_window(k, p, (window[1], window[0]))
@@ -62,11 +76,10 @@ def cut_towards_zero(k: Integers, p: Integers, chunk: int, padding: Integers) ->
 
 def as_many_chunks(**arguments: Any) -> Any:
     """Cut the keys into so many chunks."""
-    chunk, keys = arguments.get("chunk"), arguments.get("key_length")
+    chunk = arguments.get("chunk")
     if chunk is None:
         return right(**arguments)
-    keys = arguments["query_length"] if keys is None else keys
-    return right(**{**arguments, "chunk": max(-(-keys // chunk), 1)})
+    return right(**{**arguments, "chunk": max(-(-length_of_keys(arguments) // chunk), 1)})
 
 
 def from_first_key(k: Integers, p: Integers, chunk: int, _padding: Integers) -> Booleans:
@@ -177,6 +190,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.window_left_on_both_sides": sides(lambda left, _right: (left, left)),
     "attention_mask.window_open_as_zero": sides(lambda left, right: (left or 0, right or 0)),
     "attention_mask.window_zero_as_open": sides(lambda left, right: (left or None, right or None)),
+    "attention_mask.window_open_as_length": open_as_length,
     "attention_mask.window_around_index": steps(in_window=by_index(in_window)),
     "attention_mask.window_alone_ignored": ignoring_where(
         attention_mask, lambda given: not given.get("is_causal"), "window"
@@ -201,6 +215,9 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "attention_mask.chunk_padding_added": steps(in_chunk=lambda k, p, chunk, padding: in_chunk(k, p, chunk, -padding)),
     "attention_mask.chunk_cut_towards_zero": steps(in_chunk=cut_towards_zero),
+    "attention_mask.chunk_left_out_where_keys_fit": ignoring_where(
+        attention_mask, lambda given: length_of_keys(given) <= (given.get("chunk") or 0), "chunk"
+    ),
     "attention_mask.chunk_replaces_causality": replacing_causality("chunk"),
     "attention_mask.chunk_always_causal": on_calls(
         attention_mask,

@@ -69,6 +69,14 @@ def two_steps_up(parents: Integers) -> Booleans:
     return np.any(direct[:, :, :, np.newaxis] & direct[:, np.newaxis], axis=2)
 
 
+def doubled_too_few(parents: Integers) -> Booleans:
+    """Square the table of parents as often as the logarithm of the number of drafts, rounded down."""
+    reached = parent_alone(parents)
+    for _ in range(int(parents.shape[-1]).bit_length() - 1):
+        reached = reached @ reached
+    return reached
+
+
 def without_past(ancestors: Booleans, first: Integers, key_length: int) -> Booleans:
     """See draft tokens alone."""
     past = np.arange(key_length) < first[:, :, np.newaxis]
@@ -111,6 +119,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.tree_by_depth": steps(ancestors_of=shallower),
     "attention_mask.tree_parent_alone": steps(ancestors_of=parent_alone),
     "attention_mask.tree_two_steps_up": steps(ancestors_of=two_steps_up),
+    "attention_mask.tree_doubled_too_few": steps(ancestors_of=doubled_too_few),
     "attention_mask.tree_without_itself": steps(ancestors_of=lambda parents: ancestors_of(parents) & ~own(parents)),
     "attention_mask.tree_own_token_alone": steps(ancestors_of=own),
     "attention_mask.tree_upside_down": steps(ancestors_of=lambda parents: ancestors_of(parents).swapaxes(-1, -2)),

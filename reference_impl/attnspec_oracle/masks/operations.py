@@ -100,10 +100,8 @@ class _Pairs:
             return True
         table = self.inputs["attended_blocks"]
         rows, columns = self.attributes["attended_block_size"]
-        batch, heads = (1, 1, *table.shape)[-4:-2]
-        entry, head = self.entry if batch > 1 else 0, self.head if heads > 1 else 0
-        at = (entry, head, i // rows, j // columns)
-        return bool(table[at[4 - table.ndim :]])
+        at = (self.entry, self.head, i // rows, j // columns)[4 - table.ndim :]
+        return bool(table[tuple(block if length > 1 else 0 for block, length in zip(at, table.shape, strict=True))])
 
 
 def attention_mask(**arguments: Any) -> Outputs:

@@ -37,4 +37,4 @@ def blocks_attended_whole(mask: Booleans, size: Sequence[int]) -> Booleans:
 
 def listed(blocks: Booleans) -> tuple[Integers, Integers]:
     """Count the blocks of each row, and give their indices first, in ascending order, and all others behind them."""
-    return blocks.sum(axis=-1), np.argsort(~blocks, axis=-1, kind="stable")
+    return blocks.sum(axis=-1), np.argsort(~blocks, kind="stable")

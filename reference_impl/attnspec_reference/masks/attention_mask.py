@@ -132,20 +132,20 @@ def attention_mask(
     queries, keys = np.arange(query_length), np.arange(given.key_length)
 
     # Number the documents
-    of_queries, of_keys = given.query_documents, given.key_documents
-    if given.query_starts is not None and given.key_starts is not None:
-        of_queries, of_keys = document_of(queries, given.query_starts), document_of(keys, given.key_starts)
+    documents = given.documents
+    if given.starts is not None:
+        documents = document_of(queries, given.starts[0]), document_of(keys, given.starts[1])
 
     # Position queries and keys
-    if given.query_starts is not None and given.key_starts is not None:
-        key_positions = within_document(keys, given.key_starts)
-        first = first_in_document(queries, given.query_starts, given.key_starts, causal_alignment)
-        positions = within_document(queries, given.query_starts) + first
+    if given.starts is not None:
+        of_queries, of_keys = given.starts
+        k = within_document(keys, of_keys)
+        first = first_in_document(queries, of_queries, of_keys, causal_alignment)
+        p = (within_document(queries, of_queries) + first)[:, :, np.newaxis]
     else:
-        key_positions = keys[np.newaxis]
+        k = keys
         first = first_position(causal_alignment, offset, given.key_lengths, given.query_lengths)
-        positions = queries[np.newaxis] + first
-    p, k = positions[:, :, np.newaxis], key_positions[:, np.newaxis, :]
+        p = (queries + first)[:, :, np.newaxis]
 
     # Look back, and across the prefix
     mask = np.ones((given.batch, query_length, given.key_length), dtype=np.bool_)
@@ -161,8 +161,8 @@ def attention_mask(
         mask = mask & in_chunk(k, p, chunk, given.left_padding)
 
     # Stay within the document
-    if of_queries is not None and of_keys is not None:
-        mask = mask & same_document(of_queries, of_keys)
+    if documents is not None:
+        mask = mask & same_document(*documents)
 
     # Follow the draft tree
     if given.parents is not None:
@@ -174,8 +174,9 @@ def attention_mask(
 
     # Look the blocks up
     mask = mask[:, np.newaxis]
-    if given.attended_blocks is not None and attended_block_size is not None:
-        mask = mask & in_attended_block(given.attended_blocks, queries, keys, attended_block_size)
+    if given.attended_blocks is not None:
+        table, size = given.attended_blocks
+        mask = mask & in_attended_block(table, queries, keys, size)
 
     # Write the mask
     additive = as_additive(mask)
@@ -201,15 +202,16 @@ def document_of(tokens: Integers, starts: Integers) -> Integers:
 
 def within_document(tokens: Integers, starts: Integers) -> Integers:
     """Count tokens from the start of their document (1, S)."""
-    return tokens[np.newaxis] - starts[document_of(tokens, starts)]
+    return tokens - starts[document_of(tokens, starts)]
 
 
 def first_in_document(queries: Integers, query_starts: Integers, key_starts: Integers, alignment: str) -> Integers:
-    """Find the position of the first query of the document of each query (1, Sq)."""
+    """Find the position of the first query of the document of each query, (1, Sq) or (Sq,)."""
     if alignment == "bottom_right":
-        surplus = np.append(np.diff(key_starts) - np.diff(query_starts), 0)
-        return surplus[document_of(queries, query_starts)]
-    return np.zeros((1, len(queries)), dtype=np.int64)
+        document = document_of(queries, query_starts)
+        behind = document + 1
+        return (key_starts[behind] - key_starts[document]) - (query_starts[behind] - query_starts[document])
+    return np.zeros_like(queries)
 
 
 def at_or_before(k: Integers, p: Integers) -> Booleans:
@@ -225,14 +227,14 @@ def in_prefix(k: Integers, prefix_lengths: Integers | None) -> Booleans:
 
 
 def in_window(k: Integers, p: Integers, window: Sequence[int | None]) -> Booleans:
-    """Say whether a key lies within the window around the position of the query; an open side excludes nothing."""
+    """Say whether a key lies within the window around the position of the query."""
     left, right = window
-    inside = np.ones(np.broadcast_shapes(k.shape, p.shape), dtype=np.bool_)
-    if left is not None:
-        inside = inside & (k >= p - left)
-    if right is not None:
-        inside = inside & (k <= p + right)
-    return inside
+    return not_farther(p - k, left) & not_farther(k - p, right)
+
+
+def not_farther(distance: Integers, side: int | None) -> Booleans:
+    """Say whether a distance is within a side of a window; an open side excludes nothing."""
+    return np.ones_like(distance, np.bool_) if side is None else distance <= side
 
 
 def in_chunk(k: Integers, p: Integers, chunk: int, left_padding: Integers) -> Booleans:
@@ -249,12 +251,10 @@ def same_document(query_documents: Integers, key_documents: Integers) -> Boolean
 
 def on_branch(ancestors: Booleans, first: Integers, key_length: int) -> Booleans:
     """Say whether a key is a past token, or a draft token from which the query comes; draft 0 stands at `first`."""
-    drafts = np.arange(key_length)[np.newaxis, np.newaxis, :] - first[:, :, np.newaxis]
-    batch, tokens = max(len(ancestors), len(first)), ancestors.shape[-1]
-    is_draft = np.broadcast_to((drafts >= 0) & (drafts < tokens), (batch, tokens, key_length))
-    index = np.broadcast_to(np.clip(drafts, 0, max(tokens - 1, 0)), (batch, tokens, key_length))
-    looked_up = np.take_along_axis(np.broadcast_to(ancestors, (batch, tokens, tokens)), index, axis=-1)
-    return (drafts < 0) | (is_draft & looked_up)
+    _, tokens, _ = ancestors.shape
+    draft, key = np.ogrid[:tokens, :key_length]
+    start = first[:, :, np.newaxis]
+    return (key < start) | (ancestors @ (key == draft + start))
 
 
 def counts_as_key(keys: Integers, left_padding: Integers, key_lengths: Integers) -> Booleans:
@@ -270,7 +270,7 @@ def counts_as_query(queries: Integers, query_lengths: Integers) -> Booleans:
 
 def in_attended_block(table: Booleans, queries: Integers, keys: Integers, size: Sequence[int]) -> Booleans:
     """Look up whether the block of a query and a key may be attended (B or 1, H or 1, Sq, Sk)."""
-    return table[:, :, (queries // size[0])[:, np.newaxis], (keys // size[1])[np.newaxis, :]]
+    return table[:, :, (queries // size[0])[:, np.newaxis], keys // size[1]]
 
 
 def as_additive(mask: Booleans) -> Array:

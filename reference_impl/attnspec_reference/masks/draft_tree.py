@@ -16,18 +16,18 @@ def ancestors_of(parents: Integers) -> Booleans:
     batch, tokens = parents.shape
     ancestors = np.zeros((batch, tokens, tokens), dtype=np.bool_)
     entry, token = np.ogrid[:batch, :tokens]
-    reached = np.broadcast_to(token, parents.shape)
+    reached = token
     for _ in range(tokens):
         climbing = reached >= 0
         ancestors[entry, token, reached] |= climbing
-        reached = np.where(climbing, parents[entry, reached], -1)
+        reached = np.where(climbing, parents[entry, reached], reached)
     return ancestors
 
 
-def has_circle(parents: Integers) -> bool:
-    """Say whether the way up from a token never ends."""
-    entry = np.arange(len(parents))[:, np.newaxis]
-    reached = parents
-    for _ in range(parents.shape[-1]):
-        reached = np.where(reached >= 0, parents[entry, reached], -1)
-    return bool(np.any(reached >= 0))
+def without_root(parents: Integers) -> Booleans:
+    """Say from which tokens the way up never ends: (B, T) parents to (B, T)."""
+    batch, tokens = parents.shape
+    entry, reached = np.ogrid[:batch, :tokens]
+    for _ in range(tokens):
+        reached = np.where(reached >= 0, parents[entry, reached], reached)
+    return reached >= 0

@@ -12,17 +12,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from attnspec_reference.masks.attended_blocks import number_of_blocks
-from attnspec_reference.masks.draft_tree import has_circle
+from attnspec_reference.masks.draft_tree import without_root
 from attnspec_reference.precision import Booleans, Integers
 
-_BESIDE_STARTS = ("key_lengths", "query_lengths", "left_padding", "prefix_lengths", "query_documents", "parents")
-"""What starts say themselves, or what would have to be stated for each document."""
+_BY_ENTRY = (
+    *("key_lengths", "query_lengths", "left_padding", "prefix_lengths"),
+    *("query_documents", "key_documents", "parents"),
+)
+"""What each batch entry has its own of; starts say it themselves, or it would have to be stated for each document."""
+
+_PAIRS = (
+    ("query_documents", "key_documents"),
+    ("query_starts", "key_starts"),
+    ("attended_blocks", "attended_block_size"),
+)
+"""What is given together, or not at all."""
 
 
 class MaskInputs(NamedTuple):
     """The arrays of a mask; lengths and padding (B or 1,) are there always, the others None where they were not given.
 
-    `batch` is the number of batch entries; ``attended_blocks`` has all four axes.
+    `batch` is the number of batch entries. `documents` and `starts` are those of queries and of keys, and
+    `attended_blocks` a table with all four axes and every block, and the size of a block.
     """
 
     batch: int
@@ -31,12 +42,10 @@ class MaskInputs(NamedTuple):
     query_lengths: Integers
     left_padding: Integers
     prefix_lengths: Integers | None
-    query_documents: Integers | None
-    key_documents: Integers | None
-    query_starts: Integers | None
-    key_starts: Integers | None
     parents: Integers | None
-    attended_blocks: Booleans | None
+    documents: tuple[Integers, Integers] | None
+    starts: tuple[Integers, Integers] | None
+    attended_blocks: tuple[Booleans, Sequence[int]] | None
 
 
 def check_inputs(
@@ -47,7 +56,6 @@ def check_inputs(
     offset: int,
     window: Sequence[int | None] | None,
     chunk: int | None,
-    attended_block_size: Sequence[int] | None,
     block_size: Sequence[int],
     **arrays: ArrayLike | None,
 ) -> MaskInputs:
@@ -63,13 +71,20 @@ def check_inputs(
     for name, length in (("query_starts", query_length), ("key_starts", key_length)):
         if name in given:
             check_starts(name, given[name], length)
-    table = with_four_axes(given.pop("attended_blocks", None))
-    check_table(table, attended_block_size, query_length, key_length)
-    lengths = {"key_lengths": np.array([key_length]), "query_lengths": np.array([query_length])}
-    everything: dict[str, Any] = {**lengths, "left_padding": np.array([0]), **given}
-    own: dict[str, Any] = {"batch": batch_of(given, table), "key_length": key_length, "attended_blocks": table}
-    fields: dict[str, Any] = {name: everything.get(name) for name in MaskInputs._fields} | own
-    return MaskInputs(**fields)
+    return MaskInputs(
+        batch=batch_of(given),
+        key_length=key_length,
+        key_lengths=given.get("key_lengths", np.array([key_length])),
+        query_lengths=given.get("query_lengths", np.array([query_length])),
+        left_padding=given.get("left_padding", np.array([0])),
+        prefix_lengths=given.get("prefix_lengths"),
+        parents=given.get("parents"),
+        documents=both(given, "query_documents", "key_documents"),
+        starts=both(given, "query_starts", "key_starts"),
+        attended_blocks=table_of_blocks(
+            both(given, "attended_blocks", "attended_block_size"), query_length, key_length
+        ),
+    )
 
 
 def check_sizes(window: Sequence[int | None] | None, chunk: int | None, block_size: Sequence[int]) -> None:
@@ -88,11 +103,11 @@ def check_company(given: Mapping[str, Any], causal_alignment: str, offset: int) 
         raise ValueError(f"causal_alignment is {causal_alignment!r}; it must be 'top_left' or 'bottom_right'.")
     if offset and causal_alignment == "bottom_right":
         raise ValueError(f"offset is {offset}; with 'bottom_right' the lengths position the queries, so leave it out.")
-    for one, other in (("query_documents", "key_documents"), ("query_starts", "key_starts")):
+    for one, other in _PAIRS:
         if (one in given) != (other in given):
             raise ValueError(f"{one} and {other} go together; one is given, the other is not.")
     if "query_starts" in given:
-        for name in _BESIDE_STARTS:
+        for name in _BY_ENTRY:
             if name in given:
                 raise ValueError(f"{name} is given beside query_starts, which say what belongs to each document.")
         if offset:
@@ -103,7 +118,7 @@ def check_shapes(given: Mapping[str, Any], query_length: int, key_length: int) -
     """Refuse arrays without the axes that they need."""
     lengths = {"query_documents": query_length, "key_documents": key_length, "parents": query_length}
     for name, array in given.items():
-        if name == "attended_blocks":
+        if name.startswith("attended"):
             continue
         if array.ndim != (2 if name in lengths else 1):
             raise ValueError(f"{name} has shape {array.shape}; it needs rank {2 if name in lengths else 1}.")
@@ -123,46 +138,38 @@ def check_parents(parents: Integers) -> None:
     """Refuse parents that are no tokens, and tokens that come from themselves."""
     if np.any((parents < -1) | (parents >= parents.shape[1])):
         raise ValueError(f"parents is {parents.tolist()}; each must be a token of the tree, or -1 for a root.")
-    if has_circle(parents):
+    if np.any(without_root(parents)):
         raise ValueError(f"parents is {parents.tolist()}; a token comes from itself, so this is no tree.")
 
 
 def check_starts(name: str, starts: Integers, length: int) -> None:
     """Refuse starts that fall, or lie outside of the tokens."""
-    if len(starts) < 1 or starts[0] < 0 or starts[-1] > length or np.any(np.diff(starts) < 0):
+    if np.any(np.diff(starts, prepend=0, append=length) < 0):
         raise ValueError(f"{name} is {starts.tolist()}; starts must rise, from 0 on and up to {length} at most.")
 
 
-def with_four_axes(table: Booleans | None) -> Booleans | None:
-    """Put axes of length 1 in front of a table of blocks, so that it has four."""
-    if table is None:
+def both(given: Mapping[str, Any], one: str, other: str) -> tuple[Any, Any] | None:
+    """Give two arrays that go together, or None where they were not given."""
+    return (given[one], given[other]) if one in given else None
+
+
+def table_of_blocks(
+    table_and_size: tuple[Booleans, Sequence[int]] | None, query_length: int, key_length: int
+) -> tuple[Booleans, Sequence[int]] | None:
+    """Give a table of blocks four axes and every block, and refuse one that does not cover queries and keys."""
+    if table_and_size is None:
         return None
-    if not 2 <= table.ndim <= 4:
+    table, size = table_and_size
+    if table.ndim < 2:
         raise ValueError(f"attended_blocks has shape {table.shape}; it needs rank 2 to 4.")
-    return table.reshape((1,) * (4 - table.ndim) + table.shape)
-
-
-def check_table(table: Booleans | None, size: Sequence[int] | None, query_length: int, key_length: int) -> None:
-    """Refuse a table of blocks without a size, and one that does not cover queries and keys."""
-    if (table is None) != (size is None):
-        raise ValueError("attended_blocks and attended_block_size go together; one is given, the other is not.")
-    if table is None or size is None:
-        return
     if min(size) < 1:
-        raise ValueError(f"attended_block_size is {size}; both sizes must be at least 1.")
+        raise ValueError(f"attended_block_size is {list(size)}; both sizes must be at least 1.")
     blocks = (number_of_blocks(query_length, size[0]), number_of_blocks(key_length, size[1]))
-    if table.shape[-2:] != blocks:
-        raise ValueError(
-            f"attended_blocks has {table.shape[-2:]} blocks; blocks of {tuple(size)} make {blocks} of them."
-        )
+    with_four_axes = np.array(table, ndmin=4)
+    return np.broadcast_to(with_four_axes, (*with_four_axes.shape[:2], *blocks)), size
 
 
-def batch_of(given: Mapping[str, Any], table: Booleans | None) -> int:
+def batch_of(given: Mapping[str, Any]) -> int:
     """Give the number of batch entries, and refuse arrays for different ones; an array for one is for all."""
-    sizes = {name: len(array) for name, array in given.items() if not name.endswith("starts")}
-    if table is not None:
-        sizes["attended_blocks"] = len(table)
-    several = {size for size in sizes.values() if size != 1} or {1}
-    if len(several) > 1:
-        raise ValueError(f"The numbers of batch entries differ: {sizes}.")
-    return several.pop()
+    (batch,) = np.broadcast_shapes((1,), *(given[name].shape[:1] for name in _BY_ENTRY if name in given))
+    return batch

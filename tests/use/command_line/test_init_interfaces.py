@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import attnspec
+from attnspec.base.errors import UsageError
 from attnspec.scaffold import find_function, guess_adapter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -117,3 +118,81 @@ def test_dtypes_are_declared_by_the_bits_that_come_back(tmp_path, monkeypatch):
     said = guess_adapter(find_function(f"{__name__}:narrow"), OPERATION, tmp_path / "adapter.py")
     assert 'dtypes = ("float16", "bfloat16")' in said.text
     assert any("not float64, float32: its numbers have 1" in sentence for sentence in said.said)
+
+
+def written(tmp_path, monkeypatch, name, text):
+    """Return what `init` says of a function of a file, and the text that it writes."""
+    # A module of the same name would be loaded already.
+    file = tmp_path / f"of_{tmp_path.name}.py"
+    file.write_text("import numpy as np\n\n" + text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    guessed = guess_adapter(find_function(f"{file.name}:{name}"), None, tmp_path / "adapter.py")
+    return guessed.said, guessed.text
+
+
+def test_a_cache_that_is_written_in_place_is_returned_by_the_adapter(tmp_path, monkeypatch):
+    text = """
+def reshape_and_cache(key, value, key_cache, value_cache, slot_mapping, kv_cache_dtype):
+    for token, slot in enumerate(slot_mapping):
+        if slot >= 0:
+            where = divmod(int(slot), key_cache.shape[1])
+            key_cache[where], value_cache[where] = key[token], value[token]
+"""
+    said, text = written(tmp_path, monkeypatch, "reshape_and_cache", text)
+    assert "operation: write_slots, because its arguments are named so" in said
+    assert 'kv_cache_dtype is given "auto"' in said
+    assert not any("no declaration accounts" in sentence for sentence in said)
+    assert '"cache_written": "in_place"' in text
+    assert 'return {"present_key": key_pool, "present_value": value_pool}' in text
+
+
+def test_two_outputs_that_are_needed_come_in_their_order(tmp_path, monkeypatch):
+    text = """
+def norm(x, weight, eps):
+    x = x.astype(np.promote_types(x.dtype, np.float32))
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * weight
+
+def apply_norms(q, k, q_norm_weight, k_norm_weight, eps=1e-6):
+    return norm(q, q_norm_weight, eps).astype(q.dtype), norm(k, k_norm_weight, eps).astype(k.dtype)
+"""
+    said, text = written(tmp_path, monkeypatch, "apply_norms", text)
+    assert "operation: qk_norm, because its arguments are named so" in said
+    assert any(sentence.startswith("dtypes: float64, float32") for sentence in said)
+    assert not any("no declaration accounts" in sentence for sentence in said)
+    assert "    return apply_norms(" in text
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_mask_of_two_axes_is_read_by_its_name_and_arguments(tmp_path, monkeypatch, wrong):
+    text = f"""
+def make_mask(q_len, kv_len, causal=True, padding_mask=None):
+    q, k = np.arange(q_len)[:, None], np.arange(kv_len)
+    return (k <= q{" + 1" if wrong else ""}) | (not causal)
+"""
+    said, text = written(tmp_path, monkeypatch, "make_mask", text)
+    assert "operation: attention_mask, because its name and arguments say so" in said
+    assert "is_causal=False" in text
+    assert "returned[None, None]" in text
+    assert any("no declaration accounts" in sentence for sentence in said) == wrong
+
+
+def test_a_circle_of_parents_does_not_hang_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("attnspec.scaffold.trying._SECONDS_OF_A_CALL", 1)
+    text = """
+def tree_mask(query_len, parents):
+    mask = np.zeros((len(parents), 1, query_len, query_len), bool)
+    for entry, token in np.ndindex(parents.shape):
+        above = token
+        while above >= 0:
+            mask[entry, 0, token, above] = True
+            above = int(parents[entry, above])
+    return mask
+"""
+    said, text = written(tmp_path, monkeypatch, "tree_mask", text)
+    assert any("did not end and had to be interrupted; validate --timeout" in sentence for sentence in said)
+    assert "return tree_mask(query_length, parents=parents)" in text
+
+
+def test_a_mask_whose_length_nobody_names_is_not_taken_for_attention(tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match="which operation it is cannot be guessed"):
+        written(tmp_path, monkeypatch, "make_mask", "def make_mask(batch_size, cache_position, kv_length):\n    ...\n")

@@ -92,7 +92,9 @@ def _body(draft: Draft, own_call: str) -> list[str]:
         lines += _wrapped_call(f"    {own_call}(", given, ")", "    ")
         outputs = {name: name for name in buffers}
     elif draft.returns:
-        lines += _wrapped_call(f"    returned = {own_call}(", given, ")", "    ")
+        # What is written in place is read where it was given.
+        kept = "returned = " if any("returned" in each for each in draft.returns.values()) else ""
+        lines += _wrapped_call(f"    {kept}{own_call}(", given, ")", "    ")
         outputs = dict(draft.returns)
     elif restored == "{}":
         return [*lines, *_wrapped_call(f"    return {own_call}(", given, ")", "    ")]

@@ -63,12 +63,15 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     draft = Draft(found, call, {}, reasons)
     prober = Prober(call.operation, path)
     drafts = [draft] if any(each.buffer for each in call.passed) else _with_first_output(draft, prober, kernels)
+    (output, *_), forms = call.operation.outputs, kernels.output_forms(call.operation.outputs[0])
+    drafts += [replace(draft, returns={output: form.format("returned")}) for form in forms[1:]]
     every = [_tensors_and_layout(each, prober, kernels) for each in drafts[:1]]
     # Another part of what is returned, as large, may be the output.
     for each in drafts[1:]:
         if not every[-1].answered.is_alike:
             every.append(_tensors_and_layout(each, prober, kernels))
-    tried = every[-1] if every[-1].answered.is_alike else every[0]
+    # Where none is right, the first that comes back at all is nearest to what is meant.
+    tried = min(every, key=lambda each: (not each.answered.is_alike, not each.answered.answers))
     layout = tried.draft.declared.get("layout")
     # An own default that is not the contract's is said, too: the adapter hands over something else.
     given = [
@@ -94,6 +97,9 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
         if name in draft.reasons:
             declared = draft.declared.get(name)
             said.append(f"{name}: {_in_words(declared)}{', because ' if declared else ''}{draft.reasons[name]}")
+    if prober.over_time:
+        limit = "validate --timeout SECONDS ends such calls"
+        said_of_wrong.append(f"{len(prober.over_time)} of its calls did not end and had to be interrupted; {limit}")
     is_kernel = bool(draft.returns) or "layout" in draft.declared or any(each.argument is None for each in given)
     return Guessed(adapter_text(draft, path), (*said, *said_of_wrong, *([GUIDE] if is_kernel else [])))
 
@@ -107,9 +113,14 @@ def _with_first_output(draft: Draft, prober: Prober, kernels: Kernels) -> list[D
     operation = draft.call.operation
     for candidate in _called_otherwise(draft, layouts_of(operation), kernels):
         for dtype in _TRIED_IN:
-            returned = prober.returned(replace(candidate, declared={**candidate.declared, "dtypes": (dtype,)}), dtype)
-            if returned is not None:
+            with_dtype = replace(candidate, declared={**candidate.declared, "dtypes": (dtype,)})
+            for returned in prober.returned(with_dtype, dtype):
+                if returned is None:
+                    return [*_in_place(draft), draft]
                 parts = _parts(returned)
+                needed = [output.name for output in operation.gives if output.required]
+                if len(needed) > 1 and len(parts) >= len(needed):
+                    return [draft]
                 usual = family_of(operation.name).usual_names().get(operation.outputs[0], ())
                 named = [word for word in parts if isinstance(word, str) and word.lower() in usual]
                 most = max((int(getattr(part, "ndim", 0)) for part in parts.values()), default=0)
@@ -117,6 +128,17 @@ def _with_first_output(draft: Draft, prober: Prober, kernels: Kernels) -> list[D
                 found = dict.fromkeys([*named, *largest])
                 return [replace(draft, returns={operation.outputs[0]: _part(where)}) for where in found] or [draft]
     return [draft]
+
+
+def _in_place(draft: Draft) -> list[Draft]:
+    """Return the draft of a function that writes its outputs into inputs, as a convention has it; else none."""
+    operation = draft.call.operation
+    for name in operation.conventions:
+        written = [each for each in operation.inputs if each in CONVENTIONS[name].changes]
+        if written:
+            returns = dict(zip(operation.outputs, written, strict=False))
+            return [replace(draft, declared={"conventions": {name: CHOICES[name][-1]}}, returns=returns)]
+    return []
 
 
 def _parts(returned: object) -> dict[int | str, Any]:
@@ -136,7 +158,7 @@ def _with_other_outputs(tried: _Tried, prober: Prober, kernels: Kernels) -> Draf
     """Name the outputs beside the first by what they hold, and the convention under which they hold it."""
     draft, dtype = tried.draft, tried.dtype
     operation = draft.call.operation
-    parts = _parts(prober.returned(replace(draft, returns={}), dtype))
+    parts = _parts(next(iter(prober.returned(replace(draft, returns={}), dtype)), None))
     first = draft.returns.get(operation.outputs[0])
     if first is None or len(parts) < 2:
         return draft
@@ -227,8 +249,8 @@ def _candidates(draft: Draft, layouts: Sequence[str]) -> Iterator[Draft]:
     libraries.setdefault("numpy", "it took NumPy's arrays")
     for library, why in libraries.items():
         for layout in layouts:
-            declared = {"tensors": library} if library != "numpy" else {}
-            reasons = {**draft.reasons} | ({"tensors": why} if declared else {})
+            declared = {**draft.declared, **({"tensors": library} if library != "numpy" else {})}
+            reasons = {**draft.reasons} | ({"tensors": why} if library != "numpy" else {})
             with_layout = {**declared} if layout == LAYOUTS[0] else {**declared, "layout": layout}
             yield replace(draft, declared=with_layout, reasons=reasons)
 

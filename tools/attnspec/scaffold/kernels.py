@@ -5,11 +5,15 @@ Expressions hold sizes in braces, which are written out for a layout when the ad
 
 import inspect
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from attnspec.contract.layout import layout_name
 from attnspec.families.lookup import family_of
+
+_FAMILIES = Path(__file__).parents[1] / "families"
 
 _STRIDE = re.compile(r"(?:stride|strides)_?(?P<tensor>[a-z]+?)_?(?P<axis>[a-z0-9]?)$|(?P<first>[a-z]+)_strides?$")
 """Names of strides: one for each axis of a tensor, or one for all."""
@@ -31,7 +35,8 @@ class Kernels:
     """The table of the family of an operation."""
 
     def __init__(self, operation: str) -> None:
-        self._tables: Mapping[str, Any] = family_of(operation).kernel_parameters()
+        table = _FAMILIES / family_of(operation).name / "kernel_parameters.toml"
+        self._tables: Mapping[str, Any] = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
 
     def filled(self, parameter: inspect.Parameter, names: Sequence[str], outputs: Sequence[str]) -> Filled | None:
         """Return what is handed over for a parameter that is no argument; None where its default will do, or unknown.
@@ -89,6 +94,10 @@ class Kernels:
         if isinstance(default, tuple | list):
             return tuple(forms[:1])
         return tuple(forms)
+
+    def unstated(self, argument: str) -> str | None:
+        """Return what stands for an argument that a case leaves out, as an expression; None where nothing does."""
+        return self._table("unstated").get(argument)
 
     def queries(self, layout: str | None) -> Mapping[str, tuple[str, str, str]]:
         """Return the ways in which queries are handed over in a layout: expression, what restores a result, a guard."""

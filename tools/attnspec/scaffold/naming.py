@@ -124,7 +124,8 @@ def _passed_parameter(
     by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY or (
         required and not is_keyword and may_go_by_position
     )
-    unstated = family_of(operation.name).unstated.get(operation.name, {}).get(argument)
+    follows = family_of(operation.name).unstated.get(operation.name, {})
+    unstated = follows.get(argument) or kernels.unstated(argument)
     has_number = isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool)
     if not required and (demanded or has_number) and unstated is not None:
         expression = f"{unstated} if {argument} is None else {argument}"
@@ -144,4 +145,7 @@ def _passed_parameter(
         # Its own word for what the contract writes with None.
         expression = f"{parameter.default!r} if {argument} is None else {argument}"
         return Passed(parameter.name, argument, "None", expression, by_position)
-    return Passed(parameter.name, argument, repr(parameter.default), argument, by_position)
+    default = operation.attributes.get(argument)
+    # Where nothing is stated, the contract's default is meant, and not the function's own.
+    meant = default if type(default) is type(parameter.default) else parameter.default
+    return Passed(parameter.name, argument, repr(meant), argument, by_position)

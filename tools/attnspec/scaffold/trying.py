@@ -1,6 +1,8 @@
 """Trial of an adapter that is not written yet: which tensors, layout and dtypes, and what could be declared."""
 
 import math
+import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 from attnspec.base.errors import AttnspecError
 from attnspec.cases import Case, Suite, load_suite
 from attnspec.cases.selecting import SMOKE_PROFILE
-from attnspec.contract import LAYOUTS, OPERATIONS
+from attnspec.contract import IN_LAYOUT, LAYOUTS, OPERATIONS
 from attnspec.contract.arrangement import Circumstances
-from attnspec.contract.implementation import Outputs
+from attnspec.contract.implementation import Answer, Outputs, Raised, Request, TimedOut, Wrapped
 from attnspec.contract.layout import operation_in
 from attnspec.contract.operation import Operation
 from attnspec.diagnosis import Declarations
@@ -47,6 +49,9 @@ _OTHERS = 60
 
 _SECONDS_FOR_MORE = 2.0
 """Where the cases for a quick look take longer, as they do where each shape is compiled, the others are not run."""
+
+_SECONDS_OF_A_CALL = 10
+"""A call of Python that takes longer is interrupted: a walk from parent to parent may never end."""
 
 _GAVE = "it gave"
 
@@ -93,11 +98,51 @@ class Tried(NamedTuple):
     raised: tuple[str, int] | None
 
 
+class _OverTimeError(BaseException):
+    """A call has not ended in time; no ``except Exception`` of the function's own holds it."""
+
+
+class Limited(Wrapped):
+    """An implementation of which a call of Python has `seconds`; requests that ran `over_time` are not tried again."""
+
+    def __init__(self, implementation: Implementation, over_time: dict[str, str], seconds: float) -> None:
+        super().__init__(implementation)
+        self._over_time, self._seconds = over_time, seconds
+
+    def run(self, request: Request) -> Answer:
+        """Answer one request, or say that it took too long."""
+        # Signals reach the main thread alone.
+        if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+            return self._implementation.run(request)
+        arrays = {name: (array.shape, array.tobytes()) for name, array in request.inputs.items()}
+        key = repr((request.operation, arrays, request.attributes))
+        if key in self._over_time:
+            return TimedOut(self._over_time[key])
+        before = signal.signal(signal.SIGALRM, _interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, self._seconds)
+            answer = self._implementation.run(request)
+        except _OverTimeError as error:
+            answer = Raised(str(error), error)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        if isinstance(answer, Raised) and isinstance(answer.error, _OverTimeError):
+            self._over_time[key] = f"it did not end in {self._seconds} seconds"
+            return TimedOut(self._over_time[key])
+        return answer
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    raise _OverTimeError("it did not end in time")
+
+
 class Prober:
-    """Probes of one operation, for an adapter that is going to be at `path`."""
+    """Probes of one operation, for an adapter that is going to be at `path`; `over_time` has calls that did not end."""
 
     def __init__(self, operation: Operation, path: Path) -> None:
         self._path = path
+        self.over_time: dict[str, str] = {}
         whole, smoke = load_suite(), load_suite(profiles=(SMOKE_PROFILE,))
         self._suite, self._quick = (
             replace(suite, cases={case.id: case for case in suite.cases.values() if case.operation == operation.name})
@@ -114,12 +159,12 @@ class Prober:
         with closing(implementation):
             found: list[float | str] = []
             if output is None:
-                found += [_distance(implementation, case, dtype, None) for case in self._cases if dtype in case.dtypes]
+                found += [_distance(implementation, case, dtype, None) for case in self._cases if _runs_in(case, dtype)]
             is_plain = any(isinstance(each, float) for each in found)
             if not is_plain:
                 # A kernel may take some widths or numbers of tokens alone; outputs are expected of some cases alone.
                 for case in self._holding(output):
-                    if dtype in case.dtypes and sum(isinstance(each, float) for each in found) < _PROBES:
+                    if _runs_in(case, dtype) and sum(isinstance(each, float) for each in found) < _PROBES:
                         found.append(_distance(implementation, case, dtype, output))
         distances = [each for each in found if isinstance(each, float)]
         troubles = [each for each in found if isinstance(each, str)]
@@ -134,8 +179,8 @@ class Prober:
             return self._others[:_OTHERS]
         return [case for case in self._others if any(output in values for values in (case.expected or {}).values())]
 
-    def returned(self, draft: Draft, dtype: str) -> Any:
-        """Return what the function itself returned for the first probe that it answered; None where it answered none.
+    def returned(self, draft: Draft, dtype: str) -> list[Any]:
+        """Return what the function itself returned for the first probe that it answered; empty where it answered none.
 
         What the adapter makes of it may not be an output yet.
         """
@@ -143,11 +188,11 @@ class Prober:
         try:
             with closing(self._opened(draft, kept)) as implementation:
                 for case in (*self._cases, *self._others[:_OTHERS]):
-                    if dtype in case.dtypes and not kept:
+                    if _runs_in(case, dtype) and not kept:
                         _distance(implementation, case, dtype, None)
         except AttnspecError:
-            return None
-        return kept[0] if kept else None
+            return []
+        return kept[:1]
 
     def tried(self, draft: Draft, dtype: str) -> Tried:
         """Run the cases in a dtype; those of the profile for a quick look alone where these take long."""
@@ -187,7 +232,7 @@ class Prober:
         name = draft.call.operation.name
         if kept is not None:
             setattr(module, name, _keeping(getattr(module, name), kept))
-        return open_target(Target(module))
+        return Limited(open_target(Target(module)), self.over_time, _SECONDS_OF_A_CALL)
 
 
 def _keeping(function: Callable[..., Any], kept: list[Any]) -> Callable[..., Any]:
@@ -210,7 +255,12 @@ def layouts_of(operation: Operation) -> tuple[str, ...]:
         layout
         for layout in LAYOUTS
         if operation_in(operation.name, layout).arguments == operation.arguments
-        and (layout not in arranged or arranged[layout](operation.name, probe, {}, Circumstances()) is not None)
+        and (
+            arranged[layout](operation.name, probe, {}, Circumstances()) is not None
+            if layout in arranged
+            # In a layout of which its family knows nothing, it is as in the contract's own.
+            else layout == LAYOUTS[0] or operation.name in IN_LAYOUT.get(layout, {})
+        )
     )
 
 
@@ -255,6 +305,11 @@ def _is_usable(case: Case) -> bool:
     )
 
 
+def _runs_in(case: Case, dtype: str) -> bool:
+    """Return whether a case is run in a dtype; one without floating-point numbers is run once, whatever the dtype."""
+    return not case.dtypes or dtype in case.dtypes
+
+
 def _distance(implementation: Implementation, case: Case, dtype: str, output: str | None) -> float | str:
     """Return how far an output, or the first one, lies from the expected one, or in words what came instead."""
     declaration = implementation.declaration
@@ -269,7 +324,7 @@ def _distance(implementation: Implementation, case: Case, dtype: str, output: st
     expected, got = run.expected.outputs[name], answer.values[name]
     if got.shape != expected.shape:
         return f"{_GAVE} an output of shape {got.shape} where {expected.shape} is expected"
-    if got.dtype.name != dtype and output is None:
+    if case.dtypes and got.dtype.name != dtype and output is None:
         return f"{_GAVE} {got.dtype.name} where {dtype} was given"
     with np.errstate(all="ignore"):
         spread = float(np.std(expected)) or 1.0

@@ -222,7 +222,7 @@ def _signatures(
 ) -> tuple[dict[str, Signature], dict[str, str]]:
     """Return how each function is called, and why not for those that only share an operation's name.
 
-    A part of somebody's attention may well be called ``softmax`` in a file and be none. The error is raised where
+    A step of somebody's attention may well be called ``softmax`` in a file and be none. The error is raised where
     nothing else can be called, and in an object that was made to be tried: there it was meant.
     """
     found: dict[str, Signature] = {}
@@ -234,7 +234,13 @@ def _signatures(
             unfit[name] = error
     if unfit and not (found and isinstance(holder, ModuleType)):
         raise next(iter(unfit.values()))
-    return found, {name: str(error) for name, error in unfit.items()}
+    reasons = {name: str(error) for name, error in unfit.items()}
+    if len(found) > 1 and isinstance(holder, ModuleType) and holder.__name__.partition(".")[0] not in OUR_PACKAGES:
+        from attnspec.targets.steps_of_others import steps_of_others
+
+        fitting = {name: functions[name] for name in found}
+        reasons |= steps_of_others(holder, fitting, operations, adapter)
+    return {name: each for name, each in found.items() if name not in reasons}, reasons
 
 
 def _not_graded(holder: ModuleType) -> tuple[str, ...]:

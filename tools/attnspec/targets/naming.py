@@ -97,9 +97,19 @@ def guess_operation(name: str, parameters: Parameters) -> GuessedOperation:
     if fitting:
         most = max(fitting, key=lambda operation: len(operation.required_arguments))
         return GuessedOperation(OPERATIONS[most.name], "its arguments are named so", is_by_name=True)
-    by_number = [
+    # It may be called after the output after which an operation is, such as a mask.
+    by_output = [
         operation
         for operation in OPERATIONS.values()
+        if operation.outputs[0] in name.lower().split("_") and operation.name.endswith(f"_{operation.outputs[0]}")
+    ]
+    for operation in by_output:
+        if {*operation.required_arguments} <= named_arguments(names, operation).own.keys():
+            # Beside attention, it serves that, and is not what its file is about.
+            return GuessedOperation(operation, "its name and arguments say so", is_by_name=False)
+    by_number = [
+        operation
+        for operation in (() if by_output else OPERATIONS.values())
         if _FEWEST <= len(operation.inputs) == len(operation.required_arguments) <= len(demanded_names(parameters))
     ]
     if by_number:

@@ -62,8 +62,6 @@ def _expanded(given: SimpleNamespace, batch: int) -> list[MaskMod]:
         tensor = getattr(given, name)
         if tensor is not None:
             setattr(given, name, tensor.expand(batch, *tensor.shape[1:]))
-    if given.attended_blocks is not None:
-        given.attended_blocks = given.attended_blocks.expand(batch, -1, -1, -1)
     positions = _by_document(given) if given.query_starts is not None else _by_entry(given)
     found = [_always, *_near(given, *positions)]
     if given.query_documents is not None:
@@ -78,7 +76,9 @@ def _expanded(given: SimpleNamespace, batch: int) -> list[MaskMod]:
         found.append(lambda b, _h, q, _k: q < given.query_lengths[b])
     if given.attended_blocks is not None:
         rows, columns = given.attended_block_size
-        found.append(lambda b, h, q, k: given.attended_blocks[b, h, q // rows, k // columns])
+        blocks = (-(-given.query_length // rows), -(-given.key_length // columns))
+        table = given.attended_blocks.expand(batch, -1, *blocks)
+        found.append(lambda b, h, q, k: table[b, h, q // rows, k // columns])
     return found
 
 

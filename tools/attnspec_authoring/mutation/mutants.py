@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 UNPROVEN = (
-    *("caches.write_", "masks."),
+    "caches.write_",
     *("attention.paged_latents", "attention.served_attention", "in_blocks"),
 )
 """Beginnings of modules whose mutants survive unread: a case is to kill each, or the list to have its reason, and the

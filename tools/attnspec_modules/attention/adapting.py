@@ -14,6 +14,7 @@ from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_adapter_text import adapter_of
 from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading, Rotation
+from attnspec_modules.attention.norm_layers import is_norm, norm_of, written_norm
 from attnspec_modules.attention.weighted_functions import FORMS, form_as_read, has_heads_or_biases, is_plain, layer_of
 from attnspec_modules.libraries import library_called, library_of
 
@@ -28,6 +29,8 @@ def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace | 
     """
     if inspect.isroutine(found):
         return _of_function(found, renames)
+    if is_norm(found):
+        return norm_of(found)
     layer_class, reading, unclear = _found(found, renames)
     return holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
 
@@ -42,6 +45,8 @@ def written_layer(found: object, imports: list[str]) -> tuple[str, tuple[str, ..
 
     `imports` are lines that come before the import of the layer's own file.
     """
+    if is_norm(found):
+        return written_norm(found, imports)
     layer_class, reading, unclear = _found(found, {})
     holder = holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
     operations = tuple(name for name in OPERATIONS if hasattr(holder, name))

@@ -99,3 +99,81 @@ def test_a_mistake_in_the_main_part_is_seen_though_its_helper_is_right(file):
     wrong = {result.case.operation for result in report.wrong}
     assert wrong == {"scaled_dot_product_attention"}
     assert report.summary.counts["pass"] > 80
+
+
+CALLER = """
+def scaled_dot_product_attention(query, key, value):
+    return shares(query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])) @ value
+"""
+WITH_SUMS = """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True), e.sum(axis=-1)
+
+def shares(scores):
+    weights, _ = softmax(scores)
+    return weights
+"""
+BY_NAME = """
+import numpy as np
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return {"weights": e / e.sum(axis=-1, keepdims=True), "sums": e.sum(axis=-1)}
+
+def shares(scores):
+    return softmax(scores)["weights"]
+"""
+IN_PLACE = """
+import numpy as np
+
+def softmax(x):
+    np.exp(x - x.max(axis=-1, keepdims=True), out=x)
+    x /= x.sum(axis=-1, keepdims=True)
+
+def shares(scores):
+    softmax(scores)
+    return scores
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [(WITH_SUMS, "returns 2 outputs"), (BY_NAME, "returns 2 outputs"), (IN_PLACE, "returns nothing")],
+)
+def test_a_step_of_another_operation_is_no_operation(file, step, said):
+    path = file(step, CALLER)
+    declaration = load(path).declaration
+    assert declaration.operations == ("scaled_dot_product_attention",)
+    assert declaration.unfit == {
+        "softmax": f"softmax {said} and is called by scaled_dot_product_attention, so it was taken for a step of it; "
+        f"{path}:softmax grades it as the operation."
+    }
+    assert load(f"{path}:softmax").declaration.operations == ("softmax",)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        # A mistake in its numbers.
+        SOFTMAX.replace("e / e", "2 * e / e") + "\nshares = softmax\n",
+        # Nobody calls it, though a library has a function of its name.
+        WITH_SUMS.replace("weights, _ = softmax(scores)", "weights = np.linalg.softmax(scores)"),
+        # It returns one array where it is called as the operation is.
+        WITH_SUMS.replace("(x):", "(x, sums=False):").replace(
+            "    return e /", "    if not sums:\n        return e\n    return e /"
+        ),
+    ],
+)
+def test_an_operation_that_another_calls_is_graded(file, step):
+    implementation = load(file(step, CALLER))
+    assert implementation.declaration.operations == ("softmax", "scaled_dot_product_attention")
+    assert not implementation.declaration.unfit
+
+
+def test_a_mistake_in_an_operation_that_another_calls_is_seen(file):
+    path = file(SOFTMAX.replace("e / e", "2 * e / e"), CALLER.replace("shares", "softmax"))
+    report = attnspec.validate(path, select="pairs/softmax_00*")
+    assert report.wrong

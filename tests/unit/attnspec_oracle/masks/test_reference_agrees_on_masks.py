@@ -36,7 +36,8 @@ def rules(generator, queries, keys):
     if generator.random() < 0.3:
         size = generator.integers(1, 4, 2).tolist()
         attributes["attended_block_size"] = size
-        inputs["attended_blocks"] = generator.random((2, -(-queries // size[0]), -(-keys // size[1]))) < 0.6
+        blocks = [1 if generator.random() < 0.2 else -(-n // m) for n, m in zip((queries, keys), size, strict=True)]
+        inputs["attended_blocks"] = generator.random((2, *blocks)) < 0.6
     return inputs, attributes
 
 

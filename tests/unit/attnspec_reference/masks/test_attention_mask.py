@@ -96,8 +96,8 @@ def test_a_mask_of_one_entry_is_that_of_the_entry_in_a_batch():
         ({"query_starts": np.array([0, 3]), "key_starts": np.array([0, 3]), "offset": 1}, "begin anew"),
         ({"causal_alignment": "bottom_right", "offset": 1}, "leave it out"),
         ({"causal_alignment": "left"}, "must be 'top_left' or 'bottom_right'"),
-        ({"attended_blocks": np.array([[True]]), "attended_block_size": [2, 2]}, "make (2, 2) of them"),
-        ({"key_lengths": np.array([1, 2]), "left_padding": np.array([0, 0, 0])}, "batch entries differ"),
+        ({"attended_blocks": np.ones((2, 3), bool), "attended_block_size": [2, 2]}, "could not be broadcast"),
+        ({"key_lengths": np.array([1, 2]), "left_padding": np.array([0, 0, 0])}, "shape mismatch"),
     ],
 )
 def test_what_does_not_fit_is_refused(rule, words):

@@ -56,8 +56,9 @@ def _rules(case: Case) -> Iterator[str]:
     if {"left_padding", "key_lengths", "query_lengths"} & inputs.keys():
         yield "mask = mask & (j >= s) & (j < L) & (i < N)"
     if "attended_blocks" in inputs:
-        m, n = attributes["attended_block_size"]
-        yield f"mask = mask & attended_blocks[..., i // {m}, j // {n}]"
+        blocks = zip(("i", "j"), attributes["attended_block_size"], case.shapes["attended_blocks"][-2:], strict=True)
+        row, column = (f"{token} // {size}" if length > 1 else f"0 * {token}" for token, size, length in blocks)
+        yield f"mask = mask & attended_blocks[..., {row}, {column}]"
 
 
 def _tree() -> Iterator[str]:

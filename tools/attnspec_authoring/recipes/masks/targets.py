@@ -22,6 +22,7 @@ masks/blocks_heads: blocks_heads_as_entries
 masks/blocks_indices: blocks_by_position
 masks/blocks_none: blocks_inverted
 masks/blocks_of_one: blocks_edited
+masks/blocks_one_row: blocks_not_repeated
 masks/blocks_ragged: blocks_ragged_left_out
 masks/blocks_tall: blocks_size_exchanged
 masks/causal_17: next_position_included
@@ -38,6 +39,7 @@ masks/causal_offset_negative: offset_not_negative
 masks/causal_one: own_position_excluded
 masks/causal_square: transposed
 masks/causal_top_left_stated: always_bottom_right
+masks/chunk_beyond: chunk_left_out_where_keys_fit
 masks/chunk_both_ways: chunk_as_window
 masks/chunk_decode: chunk_of_index
 masks/chunk_decode_last: chunk_dropped_in_decoding
@@ -82,6 +84,8 @@ masks/lists_ragged: full_beyond_the_end list_ragged_left_out
 masks/lists_ragged_causal: list_size_ignored
 masks/lists_ragged_keys: list_counts_pairs list_size_exchanged
 masks/lists_sparse: full_by_first_query
+masks/lists_table_padding: list_of_table
+masks/lists_table_windows: full_of_table
 masks/lists_tall: list_by_first_query
 masks/lists_unlike_sides: list_of_flags
 masks/memory_documents_fortran: strides_ignored
@@ -127,6 +131,7 @@ masks/tree_backwards_past: tree_past_hidden
 masks/tree_causal: tree_at_first_keys
 masks/tree_causal_out_of_order: parents_remembered
 masks/tree_chain: tree_parent_alone
+masks/tree_chain_long: tree_doubled_too_few
 masks/tree_deep: tree_by_depth
 masks/tree_entries: tree_of_first_entry
 masks/tree_mixed_order: tree_two_steps_up
@@ -148,6 +153,7 @@ masks/window_decode_lengths: position_of_next_entry
 masks/window_itself: window_ignored
 masks/window_left: window_left_exclusive
 masks/window_left_open: window_right_ignored
+masks/window_left_open_far: window_open_as_length
 masks/window_open: window_open_as_zero
 masks/window_right_cut: window_remembered
 masks/window_right_open: window_mirrored

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnspec.cases import ChangedArgument
-from attnspec_authoring.recipes.masks.masks.making import BOTTOM_RIGHT, CAUSAL, FROM_THE_END, mask
+from attnspec_authoring.recipes.masks.masks.making import BOTTOM_RIGHT, CAUSAL, FROM_THE_END, LISTS, mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +20,26 @@ CHECKED = [[True, False, True], [False, True, False]]
 CORNER = [[True, False], [True, True]]
 
 
+EMPTYING: dict[str, tuple[str, dict[str, Any]]] = {
+    "causality": ("causal", CAUSAL),
+    "windows": ("window", {"window": [1, 0]}),
+    "chunks": ("chunk", {"chunk": 3}),
+    "key_lengths": ("lengths", {"key_lengths": [1]}),
+    "query_lengths": ("lengths", {"query_lengths": [1]}),
+    "padding": ("left_padding", {"left_padding": [3]}),
+    "documents": ("documents", {"documents": [[0, 1, 1, 1]]}),
+    "starts": ("starts", {"starts": [0, 1, 4]}),
+    "trees": ("tree", {"parents": [[-1, -1, 0, 1]]}),
+}
+"""Each rule that leaves blocks of one query and two keys of four tokens empty, and others in part."""
+
+
 def cases() -> Iterator[AuthoredCase]:
     """Return the cases of tables and lists of blocks."""
     yield from tables()
+    yield from repeated()
     yield from lists()
+    yield from lists_beside_tables()
 
 
 def tables() -> Iterator[AuthoredCase]:
@@ -107,6 +123,39 @@ def tables() -> Iterator[AuthoredCase]:
     )
 
 
+def repeated() -> Iterator[AuthoredCase]:
+    """Return tables with axes of length 1, which are repeated."""
+    rule = "blocks blocks_broadcast"
+    yield mask("blocks_one_row", "a row of blocks for all queries")(
+        (5, 6), rule, attended_blocks=[[True, False, True]], attended_block_size=[2, 2]
+    )
+    yield mask("blocks_one_column", "a column of blocks for all keys")(
+        (4, 5), rule, attended_blocks=[[False], [True]], attended_block_size=[2, 2]
+    )
+    yield mask("blocks_one_for_all", "one block of each head for all queries and keys")(
+        (3, 4), rule, attended_blocks=[[[True]], [[False]]], attended_block_size=[2, 2]
+    )
+    yield mask("blocks_one_row_each", "a row of blocks for each head of each batch entry")(
+        (3, 4),
+        f"{rule} batch",
+        attended_blocks=[[[[True, False]], [[False, True]]], [[[True, True]], [[True, False]]]],
+        attended_block_size=[1, 2],
+    )
+    yield mask("blocks_one_column_each", "a column of blocks for each batch entry")(
+        (2, 3),
+        f"{rule} batch",
+        attended_blocks=[[[[True], [False]]], [[[False], [True]]]],
+        attended_block_size=[1, 1],
+    )
+    yield mask("blocks_one_entry", "tables of heads for one batch entry, lengths of two")(
+        (2, 4),
+        f"{rule} batch lengths",
+        attended_blocks=[[[[True, False]], [[True, True]]]],
+        attended_block_size=[2, 2],
+        key_lengths=[4, 3],
+    )
+
+
 def lists() -> Iterator[AuthoredCase]:
     """Return lists of blocks: attended in part, whole, ragged and none."""
     both = "block_lists full_blocks block_size"
@@ -155,3 +204,25 @@ def lists() -> Iterator[AuthoredCase]:
     yield mask("lists_late", "one attended pair at the end of a block")(
         (4, 4), both, block_size=[2, 2], window=[None, None], left_padding=[3], **CAUSAL
     )
+    yield mask("lists_many", "more blocks than are sorted in order by chance")(
+        (1, 40), both, block_size=[1, 1], query_documents=[[1]], key_documents=[[0, 1, 1, 0, 1] * 8]
+    )
+    yield mask("lists_default_queries", "one query more than a block of 128 has")(
+        (129, 1), "block_lists block_size", query_lengths=[128], outputs=("mask", *LISTS)
+    )
+    yield mask("lists_default_keys", "one key more than a block of 128 has")(
+        (1, 129), "block_lists block_size", key_lengths=[128], outputs=("mask", *LISTS)
+    )
+
+
+def lists_beside_tables() -> Iterator[AuthoredCase]:
+    """Return lists in the blocks of a table, some of which another rule leaves without a pair, or with some alone."""
+    for words, (clause, stated) in EMPTYING.items():
+        yield mask(f"lists_table_{words}", f"blocks of a table that {words.replace('_', ' ')} empty")(
+            4,
+            f"block_lists full_blocks blocks {clause}",
+            block_size=[1, 2],
+            attended_blocks=[[True, True], [True, False], [True, True], [True, True]],
+            attended_block_size=[1, 2],
+            **stated,
+        )

@@ -106,3 +106,10 @@ def by_starts() -> Iterator[AuthoredCase]:
     yield mask("starts_chunk_unequal", "chunks of documents with more keys than queries")(
         (4, 8), f"{position} chunk", query_starts=[0, 2, 4], key_starts=[0, 3, 8], chunk=2, **FROM_THE_END
     )
+    yield mask("starts_window_open", "open back, a document with more queries than keys")(
+        (6, 3), f"{position} window", query_starts=[0, 5, 6], key_starts=[0, 1, 3], window=[None, 0]
+    )
+    yield mask("starts_chunk_longer", "a chunk as long as a document, some queries in the next")(
+        (5, 4), f"{position} chunk", query_starts=[0, 4, 5], key_starts=[0, 2, 4], chunk=2
+    )
+    yield mask("starts_of_none", "starts of no document")(3, rule, starts=[0], **FROM_THE_END)

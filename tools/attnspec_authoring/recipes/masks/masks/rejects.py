@@ -94,6 +94,49 @@ def cases() -> Iterator[AuthoredCase]:
             5,
             {"starts": [0, 2, 5], "key_lengths": [4]},
         ),
+        row("blocks_size_zero", "a table of blocks of no key")(
+            "sizes", "blocks_of_one", (2, 3), {"attended_blocks": [[True] * 3] * 2, "attended_block_size": [1, 0]}
+        ),
+        row("batch_of_prefix", "a prefix that changes nothing, of another number of batch entries than lengths")(
+            "shape", "prefix_without_causality", 4, {"prefix_lengths": [2, 1, 0], "key_lengths": [4, 3]}
+        ),
+        row("documents_of_one", "one document of queries for five")(
+            "shape",
+            "documents_two",
+            5,
+            {"query_documents": [[0]], "key_documents": [[0, 0, 1, 1, 1]]},
+        ),
+        row("parents_of_one", "one parent for three drafts")("shape", "tree_siblings", 3, {"parents": [[-1]]}),
+        row("prefix_of_rank_2", "a prefix that changes nothing, with an axis too many")(
+            "shape", "prefix_without_causality", 4, {"prefix_lengths": [[2]]}
+        ),
+        row("blocks_flat", "a table of blocks of rank 1")(
+            "shape", "blocks_one_row", (5, 6), {"attended_blocks": [True, False, True], "attended_block_size": [2, 2]}
+        ),
+        row("first_own_parent", "a first draft that is its own parent")(
+            "parents", "tree_siblings", 3, {"parents": [[0, 0, 0]]}
+        ),
+        row("starts_below", "starts that begin below 0")("starts", "starts_two", 5, {"starts": [-1, 2, 5]}),
+        *(
+            row(f"starts_and_{name}", f"starts beside {words}")(
+                "company", "starts_two", 5, {"starts": [0, 2, 5], **stated}
+            )
+            for name, words, stated in (
+                ("query_lengths", "lengths of queries", {"query_lengths": [4]}),
+                ("padding", "padding", {"left_padding": [1]}),
+                ("prefix", "a prefix", {"prefix_lengths": [2]}),
+                ("documents", "numbers of documents", {"documents": [[0, 0, 1, 1, 1]]}),
+                ("parents", "a draft tree", {"parents": [[-1, 0, 0, 1, 1]]}),
+                ("offset", "an offset", {"offset": 1}),
+            )
+        ),
+        row("documents_of_queries_alone", "documents of queries alone")(
+            "company", "documents_two", 5, {"query_documents": [[0, 0, 1, 1, 1]]}
+        ),
+        row("starts_of_keys_alone", "starts of keys alone")("company", "starts_two", 5, {"key_starts": [0, 2, 5]}),
+        row("size_without_blocks", "a size of blocks without their table")(
+            "company", "blocks_even", (4, 6), {"attended_block_size": [2, 2]}
+        ),
         row("blocks_without_size", "a table of blocks without their size")(
             "company",
             "blocks_even",

@@ -56,6 +56,15 @@ def windows() -> Iterator[AuthoredCase]:
         (2, 6), "window alignment batch", window=[1, 0], key_lengths=[6, 4, 2], **FROM_THE_END
     )
     yield mask("window_beyond", "queries behind the last key see none")((5, 3), window, window=[0, 0])
+    yield mask("window_left_open_far", "open back, farther from the keys than there are any")(
+        (2, 4), "window offset", window=[None, 0], offset=9
+    )
+    yield mask("window_right_open_far", "open ahead, farther before the keys than there are any")(
+        (2, 4), "window offset", window=[9, None], offset=-9
+    )
+    yield mask("window_open_more_queries", "open back, more queries than keys")(
+        (7, 2), causal, window=[None, 1], **CAUSAL
+    )
     yield mask("window_padding", "padding inside the window")(
         6, "window left_padding", window=[2, 0], left_padding=[0, 3], **CAUSAL
     )
@@ -93,6 +102,15 @@ def chunks() -> Iterator[AuthoredCase]:
     )
     yield mask("chunk_negative", "queries before the first key stand in chunks before it")(
         (6, 4), "chunk offset", chunk=3, offset=-2
+    )
+    yield mask("chunk_beyond", "all keys in one chunk, some queries in the next")(
+        (3, 3), "chunk offset", chunk=8, offset=6
+    )
+    yield mask("chunk_before", "all keys in one chunk, some queries in the one before")(
+        (3, 3), "chunk offset", chunk=8, offset=-2
+    )
+    yield mask("chunk_padding_longer", "a chunk longer than the text, padded queries stand before it")(
+        4, "chunk chunk_padding", chunk=8, left_padding=[2, 0]
     )
     yield mask("chunk_more_queries", "more queries than keys")((6, 4), causal, chunk=2, **CAUSAL)
 

@@ -26,6 +26,13 @@ def cases() -> Iterator[AuthoredCase]:
         5, tree, parents=[[-1, 0, 0, 1, 2]], report=LOWER_TRIANGLE
     )
     yield mask("tree_deep", "a chain with a late sibling")(6, tree, parents=[[-1, 0, 1, 2, 1, 4]])
+    yield mask("tree_chain_long", "a chain of seven")(7, tree, parents=[range(-1, 6)])
+    yield mask("tree_chain_backwards", "a chain of twelve from its end, behind a past")(
+        (12, 13), "tree tree_order tree_past", parents=[[*range(1, 12), -1]], **BOTTOM_RIGHT
+    )
+    yield mask("tree_chain_longest", "a chain of eighteen, with siblings on the way")(
+        20, tree, parents=[[*range(-1, 17), 8, 16]]
+    )
     yield mask("tree_roots", "three roots that see themselves alone")(3, tree, parents=[[-1, -1, -1]])
     yield mask("tree_two_roots", "two roots with a child each")(4, tree, parents=[[-1, -1, 1, 0]])
     yield mask("tree_one", "one draft token")((1, 4), past, parents=[[-1]], **BOTTOM_RIGHT)
