@@ -206,8 +206,6 @@ class Family:
         Whether many mistakes cannot be seen in a case, so that it is looked at after others.
     usual_names
         Argument to other names that software usually has for it, the most usual first.
-    kernel_parameters
-        Tables of what kernels take beside the arguments, with what is handed over for it, for adapters that are begun.
     directions
         Directions of systematic errors of an operation, which are fitted together; none where they are not measured.
     unstated
@@ -248,7 +246,6 @@ class Family:
     is_probe: Callable[[Case], bool] = lambda _: False
     shows_little: Callable[[Case], bool] = lambda _: False
     usual_names: Callable[[], Mapping[str, Sequence[str]]] = dict
-    kernel_parameters: Callable[[], Mapping[str, Any]] = dict
     directions: Callable[[str], tuple[Direction, ...]] = lambda _: ()
     unstated: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
     unstated_value: Callable[[Case, str], object] = _nothing

@@ -94,10 +94,6 @@ def _usual_names() -> Mapping[str, Sequence[str]]:
     return tomllib.loads(Path(__file__).with_name("usual_names.toml").read_text("utf-8"))
 
 
-def _kernel_parameters() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("kernel_parameters.toml").read_text("utf-8"))
-
-
 FAMILY = Family(
     "attention",
     tolerance=_imported_when_called(f"{_HERE}.tolerance.tolerances:tolerance"),
@@ -122,7 +118,6 @@ FAMILY = Family(
     is_probe=is_probe,
     shows_little=_has_equal_scores,
     usual_names=_usual_names,
-    kernel_parameters=_kernel_parameters,
     directions=directions,
     unstated=_UNSTATED,
     unstated_value=_unstated_scale,

@@ -156,7 +156,7 @@ class AttentionTolerance:
         shares = softmax.shares
         output = shares @ value.value
         size, spread = np.abs(output), np.sqrt((shares * shares) @ (value.value * value.value))
-        # No share moves by more than 1. Times more, the last digit of the output would count, which processors differ in.
+        # No share moves by more than 1. By more, last digits of the output would count, in which processors differ.
         moved = np.minimum(softmax.moved, 1.0)
         inner = norm_of_moves(moved, value.value, output, exact=softmax.farthest > _SQUARES_UNDERFLOW)
         if self.projected is not None:
