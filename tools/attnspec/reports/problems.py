@@ -21,7 +21,7 @@ Kind = Literal["cause", "check", "ending", "unexplained"]
 """How a problem is reported: by its cause, by the check that failed, by the words in which all ended, or not at all."""
 
 _WIDEST_FIRST = {dtype: position for position, dtype in enumerate((*FLOAT_DTYPES, ANY))}
-_ANSWER_FILE = re.compile(r"\S+\.out\.(?=\w)")
+_ANSWER_FILE = re.compile(r"(?<!\S)\S+\.out\.(?=\w)")
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\"-?inf\"|\"nan\"")
 _QUOTED_LIST = re.compile(r"\[[\[\]0, -.e]*(?:\]|\.\.\.)")
 """A list of numbers, or the part of a long one that a message quotes; `_NUMBERS` went before."""
