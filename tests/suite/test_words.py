@@ -44,6 +44,7 @@ FROZEN: dict[str, set[str]] = {
     # Fields and files of format 1.
     "spec/guides/blind-batches.md": {"reach"},
     "spec/judging.md": {"judgement"},
+    "spec/results/README.md": {"presentation"},
     "spec/schemas/case.schema.json": {"presentation", "twin"},
     "spec/schemas/export.schema.json": {"owed"},
     "spec/schemas/judgement.schema.json": {"impostors", "judgement", "told"},

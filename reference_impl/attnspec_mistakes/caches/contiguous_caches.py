@@ -94,7 +94,7 @@ def at_the_beginning(indices: Integers, new: int, length: int, mode: str) -> Int
     return np.where(first + new > length, 0, first)[:, np.newaxis] + np.arange(new)
 
 
-def held_alone(indices: Integers, new: int, steps: list[slice], length: int, mode: str) -> None:
+def bounded_alone(indices: Integers, new: int, steps: list[slice], length: int, mode: str) -> None:
     """Hold the longest step alone against the ends."""
     check_ends(indices, max((step.stop - step.start for step in steps), default=new), steps, length, mode)
 
@@ -244,7 +244,7 @@ FUNCTIONS: Mapping[str, Making] = {
         lambda indices, new, length, _: slots_of(indices, new, length, "circular")
     ),
     "scatter.circular_by_default": defaulting(scatter_cache, mode=lambda _: "circular"),
-    "scatter.steps_held_alone": patch(scatter_cache, check_ends=held_alone, put=put_inside),
+    "scatter.steps_bounded_alone": patch(scatter_cache, check_ends=bounded_alone, put=put_inside),
     "scatter.longer_steps_taken": patch(scatter_cache, check_ends=of_any_length),
     "scatter.unknown_mode_as_linear": unknown_as_linear,
     "scatter.written_in_place": overwriting(

@@ -111,7 +111,7 @@ class Limited(Wrapped):
 
     def run(self, request: Request) -> Answer:
         """Answer one request, or say that it took too long."""
-        # Signals reach the main thread alone.
+        # Signals arrive in the main thread alone.
         if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
             return self._implementation.run(request)
         arrays = {name: (array.shape, array.tobytes()) for name, array in request.inputs.items()}

@@ -55,14 +55,14 @@ def norm_of(found: object) -> SimpleNamespace:
     left_out = ", ".join(dtype for dtype in FLOAT_DTYPES if dtype not in dtypes)
     narrower = (f"{left_out}: it comes back in another dtype, or less precise",) if left_out else ()
     epsilon = [f"{own} is epsilon" for own, word in norm.constructor.items() if word == "epsilon"]
-    held = f"{weight} is weight{', to which 1 is added' if offset == 'one' else ''}"
+    kept = f"{weight} is weight{', to which 1 is added' if offset == 'one' else ''}"
     return SimpleNamespace(
         rms_norm=rms_norm,
         name=name,
         dtypes=dtypes,
         conventions={"input_checks": "lenient", "weight_offset": offset},
         layer_checks=(),
-        findings=(f"{name} is rms_norm, read so:", held, *epsilon, *narrower),
+        findings=(f"{name} is rms_norm, read so:", kept, *epsilon, *narrower),
     )
 
 
@@ -117,15 +117,15 @@ class _Norm:
         """Return the path of the one parameter; TargetError where there is another number of them, or shape."""
         name = self._class.__name__
         try:
-            held = self._library.parameters(self._made(5, 0.5, "float32"))
+            kept = self._library.parameters(self._made(5, 0.5, "float32"))
         except Exception as error:
             raise TargetError(f"{name} could not be made for 5 features: {type(error).__name__}: {error}") from None
-        if [each.shape for each in held.values()] != [(5,)]:
-            shapes = ", ".join(f"{path} {each.shape}" for path, each in held.items()) or "nothing"
+        if [each.shape for each in kept.values()] != [(5,)]:
+            shapes = ", ".join(f"{path} {each.shape}" for path, each in kept.items()) or "nothing"
             raise TargetError(
                 f"{name} holds {shapes} for 5 features; rms_norm has one weight for each of them, and nothing else."
             )
-        return next(iter(held))
+        return next(iter(kept))
 
     def run(self, x: NDArray[Any], weight: NDArray[Any], epsilon: float) -> NDArray[Any]:
         """Return the tokens (..., D) as a norm of that weight (D) gives them back."""

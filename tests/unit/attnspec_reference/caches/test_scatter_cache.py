@@ -1,4 +1,4 @@
-"""The reference of scattered caches, where no case looks: axes that hold no tokens, and histories nobody asked for."""
+"""The reference of scattered caches, where no case looks: axes that hold no tokens, and histories that nobody wants."""
 
 import numpy as np
 import pytest

@@ -45,7 +45,7 @@ caches/scatter_rejects_beyond: clamped beyond_the_end_dropped wraps_under_linear
 caches/scatter_rejects_capital: unknown_mode_as_linear
 caches/scatter_rejects_longer_step: longer_steps_taken
 caches/scatter_rejects_one_entry: update_broadcast
-caches/scatter_rejects_steps_beyond: steps_held_alone
+caches/scatter_rejects_steps_beyond: steps_bounded_alone
 caches/scatter_steps_without_indices: steps_from_same_index history_of_last
 caches/slots_all: page_and_position_exchanged counted_from_first sorted pools_exchanged
 caches/slots_ends_of_a_run: run_by_its_ends

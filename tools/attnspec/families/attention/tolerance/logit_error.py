@@ -132,7 +132,7 @@ def norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]
         distances = value[..., None, :, :] - output[..., None, :]
         return norm(moved[..., None] * distances, axis=-2)
     # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
-    # is taken for the least that it can tell.
+    # is taken for the least that it can show.
     typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
     value, output = value - typical, output - typical
     squares = moved * moved

@@ -106,9 +106,9 @@ def mask_cases() -> Iterator[AuthoredCase]:
 
 def number_cases() -> Iterator[AuthoredCase]:
     """Meet numbers beyond float16, and NaN, attended and excluded."""
-    for name, heads in (("absorbed_beyond_float16", 1), ("absorbed_beyond_float16_heads", 2)):
+    for name, heads, of in (("absorbed_beyond_float16", 1, ""), ("absorbed_beyond_float16_heads", 2, " of two heads")):
         sizes = replace(ONE_QUERY, heads=heads)
-        yield absorbed(name, "one query, tokens beyond float16")(
+        yield absorbed(name, f"one query{of}, tokens beyond float16")(
             sizes,
             replaced=beyond_float16(name, ABSORBED, sizes),
             dtypes=WITHOUT_FLOAT16,

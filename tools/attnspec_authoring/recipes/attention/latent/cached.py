@@ -51,7 +51,7 @@ def cases() -> Iterator[AuthoredCase]:
         clauses="past.present", outputs=PRESENT
     )
     name, sizes = "cache_beyond_float16", Latents(1, 1, 1, 2, 2, 1, 1, 1, past=1)
-    yield case(name, "one query, tokens beyond float16")(
+    yield case(name, "one query beside cached tokens beyond float16")(
         sizes,
         replaced=beyond_float16(name, NAIVE, sizes),
         dtypes=WITHOUT_FLOAT16,
