@@ -37,6 +37,8 @@ ERRATA = set(
     re.findall(r"^### `(E\d+\.\w+)` — ", (ROOT / "spec" / "errata.md").read_text(encoding="utf-8"), re.MULTILINE)
 )
 CHANGES_DTYPE = {
+    "absorbed.output_not_narrowed",
+    "latent.output_not_narrowed",
     "sdpa.output_in_float64",
     "sdpa.output_not_narrowed",
     "sdpa_backward.gradients_in_float64",

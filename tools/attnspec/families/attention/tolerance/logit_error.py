@@ -28,7 +28,10 @@ _FLATTEST = 300.0
 
 
 _CANCELLATION = 2.0**-30
-"""How much of a sum of squares is left at least when it cancels: below lie digits that differ between processors."""
+"""Share of a sum of squares, or of numbers, below which a difference is of digits that differ between processors."""
+
+_TERMS_TOGETHER = 2**22
+"""Terms of sums that cancel which are added up together, in 32 MiB a factor."""
 
 
 class Alternatives(NamedTuple):
@@ -131,15 +134,36 @@ def norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]
     if exact:
         distances = value[..., None, :, :] - output[..., None, :]
         return norm(moved[..., None] * distances, axis=-2)
-    # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels, and what might
-    # is taken for the least that it can show.
+    # Multiplied out, the sum is three matrix products. Around a typical output little of it cancels; where it does,
+    # since rows are far from each other or all values alike, it is added up term by term.
+    far_apart = value, output
     typical = output.sum(axis=-2, keepdims=True) / max(output.shape[-2], 1)
     value, output = value - typical, output - typical
     squares = moved * moved
     of_values = squares @ (value * value)
     of_output = output * output * squares.sum(axis=-1, keepdims=True)
     gross = of_values + of_output
-    return np.sqrt(np.maximum(gross - 2 * output * (squares @ value), _CANCELLATION * gross))
+    squared = gross - 2 * output * (squares @ value)
+    cancelled = np.nonzero(squared < _CANCELLATION * gross)
+    together = max(_TERMS_TOGETHER // max(moved.shape[-1], 1), 1)
+    for first in range(0, cancelled[0].size, together):
+        elements = tuple(axis[first : first + together] for axis in cancelled)
+        squared[elements] = _squared_moves(moved, *far_apart, elements)
+    return np.sqrt(squared)
+
+
+def _squared_moves(
+    moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any], elements: tuple[NDArray[np.intp], ...]
+) -> NDArray[Any]:
+    """Return squares of `norm_of_moves` for some elements of the output; no distance is less than digits can tell."""
+    *heads, row, feature = elements
+    batch = np.broadcast_shapes(moved.shape[:-2], output.shape[:-2])
+    of_row = np.broadcast_to(moved, (*batch, *moved.shape[-2:]))[(*heads, row)]
+    values = np.broadcast_to(value, (*batch, *value.shape[-2:]))[(*heads, slice(None), feature)]
+    outputs = np.broadcast_to(output, (*batch, *output.shape[-2:]))[elements][:, None]
+    told = _CANCELLATION * np.maximum(np.abs(values), np.abs(outputs))
+    moves = of_row * np.maximum(np.abs(values - outputs), told)
+    return (moves * moves).sum(axis=-1)
 
 
 _MOST = 2.0**64
