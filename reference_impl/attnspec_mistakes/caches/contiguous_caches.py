@@ -13,7 +13,7 @@ from attnspec_mistakes.misread_memory import (
     remembering,
     without_gaps,
 )
-from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.mistake import Making, of_sizes
 from attnspec_mistakes.patches import Computation, altered, cut_to_bfloat16, defaulting, ignoring, patch
 from attnspec_reference.caches.append_cache import AppendedCache, append_cache, behind
 from attnspec_reference.caches.scatter_cache import ScatteredCache, check_ends, put, scatter_cache, slots_of
@@ -191,6 +191,29 @@ def broadcast_update(*, cache: Array, update: Array, **arguments: Any) -> Scatte
     return scatter_cache(cache, np.broadcast_to(update, shape), **arguments)
 
 
+def lost_beyond_blocks(size: int) -> Computation:
+    """Leave zeros where new tokens go beyond the blocks in which the past lies."""
+
+    def grown(past: Array, new: Array) -> Array:
+        present = behind(past, new)
+        if past.shape[2]:
+            present[:, :, -(-past.shape[2] // size) * size :] = 0
+        return present
+
+    return appending(grown)
+
+
+def padded_to_tiles(size: int) -> Computation:
+    """Write zeros behind the new tokens of a step, up to a whole tile."""
+
+    def put_tiles(entry: Array, slots: Integers, tokens: Array) -> None:
+        if len(slots):
+            entry[slots[-1] + 1 : slots[0] + -(-len(slots) // size) * size] = 0
+        put(entry, slots, tokens)
+
+    return patch(scatter_cache, put=put_tiles)
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "append.new_first": appending(lambda past, new: behind(new, past)),
     "append.new_reversed": appending(lambda past, new: behind(past, new[:, :, ::-1])),
@@ -201,6 +224,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "append.heads_and_tokens_exchanged": appending(heads_and_tokens_exchanged),
     "append.nan_zeroed": appending(lambda past, new: behind(np.where(np.isnan(past), past.dtype.type(0), past), new)),
     "append.past_rounded": appending(lambda past, new: behind(cut_to_bfloat16(past), new)),
+    "append.lost_where_it_grows": of_sizes(lost_beyond_blocks, 4, 2, 8, 16),
     "append.along_heads": appending(lambda past, new: np.concatenate([past, new], axis=1)),
     "append.empty_refused": appending(none_refused),
     "append.written_in_place": overwriting(
@@ -234,6 +258,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "scatter.added": patch(scatter_cache, put=added),
     "scatter.others_zeroed": patch(scatter_cache, put=others_zeroed),
     "scatter.rest_zeroed": patch(scatter_cache, put=rest_zeroed),
+    "scatter.padded_to_tiles": of_sizes(padded_to_tiles, 4, 2, 8, 32),
     "scatter.rest_rounded": patch(scatter_cache, put=rest_rounded),
     "scatter.last_alone": patch(scatter_cache, put=last_alone),
     "scatter.steps_from_same_index": steps_from_same_index,

@@ -134,10 +134,27 @@ def first_scale(scale: Array) -> Array:
     return for_each_head(scale.reshape(-1)[0] if scale.size else scale)
 
 
+def values_by_key_scale(**arguments: Any) -> WrittenPools:
+    """Divide values by the scale of keys, where both are given."""
+    if arguments.get("key_scale") is None or arguments.get("value_scale") is None:
+        return write_slots(**arguments)
+    return write_slots(**{**arguments, "value_scale": arguments["key_scale"]})
+
+
+def cut_to_float16(quotient: Array, dtype: np.dtype[Any]) -> Array:
+    """Cut the quotient off to float16 on its way to float8."""
+    if dtype.kind == "i":
+        return to_cache_dtype(quotient, dtype)
+    half = quotient.astype(np.float16)
+    beyond = np.abs(half.astype(quotient.dtype)) > np.abs(quotient)
+    return to_cache_dtype(np.where(beyond, np.nextafter(half, np.float16(0)), half), dtype)
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "slots.scale_multiplied": patch(write_slots, quantize=multiplied),
     "slots.scale_ignored": patch(write_slots, quantize=scale_ignored),
     "slots.scales_exchanged": exchanging(write_slots, ("key_scale", "value_scale")),
+    "slots.values_by_key_scale": values_by_key_scale,
     "slots.scale_of_first_head": quantizing(for_each_head=first_scale),
     "slots.not_saturated": quantizing(saturate=lambda quotient, _: quotient, to_cache_dtype=wrapping),
     "slots.saturated_first": patch(write_slots, quantize=saturated_first),
@@ -149,4 +166,5 @@ FUNCTIONS: Mapping[str, Making] = {
     "slots.half_away_from_zero": quantizing(to_cache_dtype=half_away_from_zero),
     "slots.quotient_in_bfloat16": patch(write_slots, quantize=quotient_in_bfloat16),
     "slots.quotient_in_half": patch(write_slots, quantize=quotient_in_half),
+    "slots.quotient_cut_to_float16": quantizing(to_cache_dtype=cut_to_float16),
 }

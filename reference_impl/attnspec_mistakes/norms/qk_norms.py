@@ -33,6 +33,7 @@ from attnspec_mistakes.patches import (
 from attnspec_reference.norms.qk_norm import NormalizedPair, heads_apart, heads_side_by_side, normalize, qk_norm, turn
 from attnspec_reference.norms.rms_norm import divide_by_root, mean_square_of, multiply
 from attnspec_reference.precision import Array, quietly, result_dtype, round_to, widen, widen_if_given
+from attnspec_reference.rotary.apply_rotary import for_every_head, pairs_of, put_back
 
 Norm = Callable[[Array, Array, float, str, str], Array]
 
@@ -297,6 +298,44 @@ def known_word(name: str, words: tuple[str, str]) -> Computation:
     return altered(qk_norm, **{name: lambda word: word if word in words else words[0]})
 
 
+def halves_crossed(*, cos: Any, sin: Any, pairing: str, epsilon: float, **rest: Any) -> tuple[Array, Array]:
+    """Take the second feature of each pair of a query from the key, and the first one of a key from the query."""
+    words = rest["normalized_over"], rest["weight_offset"]
+    query, key = (
+        rotated(normalize(rest[each], rest[f"{each}_weight"], epsilon, *words), cos, sin, pairing)
+        for each in ("query", "key")
+    )
+    if cos is None:
+        return query, key
+    pairs = int(cos.shape[2])
+    feature: Array = np.arange(int(query.shape[3]))
+    second = feature % 2 == 1 if pairing == "interleaved" else feature >= pairs
+    taken, heads = feature < 2 * pairs, min(query.shape[1], key.shape[1])
+    first_query, first_key = query[:, :heads], key[:, :heads]
+    crossed = np.where(second & taken, first_key, first_query), np.where(~second & taken, first_query, first_key)
+    return np.concatenate([crossed[0], query[:, heads:]], 1), np.concatenate([crossed[1], key[:, heads:]], 1)
+
+
+def partner_of_first_heads_alone(x: Array, cos: Array, sin: Array, pairing: str) -> Array:
+    """Let the features of a pair be their own partners in every second head, where a part of a head is rotated."""
+    output = turn(x, cos, sin, pairing)
+    pairs = cos.shape[2]
+    if pairing != "half" or 2 * pairs == x.shape[3]:
+        return output
+    first, second = pairs_of(x[..., : 2 * pairs], pairing)
+    table, of_sines = for_every_head(cos), for_every_head(sin)
+    alone = put_back(first * (table - of_sines), second * (table + of_sines), pairing, x[..., 2 * pairs :])
+    return np.where((np.arange(x.shape[1]) % 2 == 1)[:, np.newaxis, np.newaxis], alone, output)
+
+
+def without_rest(output: Array, arguments: Mapping[str, Any]) -> Array:
+    """Put zeros where nothing is rotated, though tables are given."""
+    cos = arguments.get("cos")
+    if cos is None:
+        return output
+    return np.where(np.arange(output.shape[3]) < 2 * np.shape(cos)[2], output, np.zeros_like(output))
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "qk_norm.after_rotation": each_by(rotated_first),
     "qk_norm.weight_after_rotation": each_by(weighted_last),
@@ -333,6 +372,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "qk_norm.offset_for_query_alone": in_order(offset_for_query_alone),
     "qk_norm.not_rotated": ignoring(qk_norm, "cos", "sin"),
     "qk_norm.key_not_rotated": in_order(only_query_rotated),
+    "qk_norm.second_halves_crossed": in_order(halves_crossed),
+    "qk_norm.partner_of_first_heads_alone": patch(qk_norm, turn=partner_of_first_heads_alone),
     "qk_norm.turned_back": altered(qk_norm, sin=lambda sin: -np.asarray(sin)),
     "qk_norm.pairing_ignored": ignoring(qk_norm, "pairing"),
     "qk_norm.interleaved_by_default": defaulting(qk_norm, pairing=lambda _: "interleaved"),
@@ -340,6 +381,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "qk_norm.tables_of_first_token": altered(qk_norm, cos=of_first(1), sin=of_first(1)),
     "qk_norm.rotated_part_alone": each_by(rotated_part_alone),
     "qk_norm.rest_dropped": each_by(rest_dropped),
+    "qk_norm.rest_of_query_dropped": replacing(
+        qk_norm, query_output=lambda right, given: without_rest(right.query_output, given)
+    ),
     "qk_norm.heads_out_of_order": normalizing(heads_apart=heads_interleaved_apart),
     "qk_norm.tokens_before_heads": replacing(
         qk_norm,

@@ -187,6 +187,36 @@ def unknown_as_zero(x: Any, weight: Any, *, epsilon: float, weight_offset: str =
     return rms_norm(x, weight, epsilon=epsilon, weight_offset="one" if weight_offset == "one" else "zero")
 
 
+def tiles_alone(size: int) -> Computation:
+    """Sum, normalize and write whole tiles; what is behind them stays as it came."""
+
+    @quietly
+    def computed(x: Any, weight: Any, *, epsilon: float, weight_offset: str = "zero") -> Array:
+        rms_norm(x, weight, epsilon=epsilon, weight_offset=weight_offset)
+        dtype = result_dtype(x)
+        wide, features = widen(x, dtype), np.shape(x)[-1]
+        whole = features - features % size or features
+        mean = np.sum(wide[..., :whole] ** 2, axis=-1, keepdims=True) / features
+        output = multiply(divide_by_root(wide, mean, epsilon), widen(weight, dtype), weight_offset)
+        return round_to(dtype, np.where(np.arange(features) < whole, output, wide))
+
+    return named_output(computed)
+
+
+def first_feature_of_the_row_before(**arguments: Any) -> Any:
+    """Divide the first feature of an odd row of half precision by the root of the row before."""
+    shape = np.shape(arguments["x"])
+    if result_dtype(arguments["x"]).itemsize > 2 or not shape or shape[-1] % 2 == 0:
+        return named_output(rms_norm)(**arguments)
+
+    def divided(x: Array, mean_square: Array, epsilon: float) -> Array:
+        roots = mean_square.reshape(-1, 1)
+        before = np.concatenate([roots[:1], roots[:-1]]).reshape(mean_square.shape)
+        return divide_by_root(x, np.where(np.arange(x.shape[-1]) == 0, before, mean_square), epsilon)
+
+    return stepping(divide_by_root=divided)(**arguments)
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "rms_norm.mean_subtracted": stepping(divide_by_root=centred),
     "rms_norm.variance": stepping(mean_square_of=variance_of),
@@ -195,10 +225,12 @@ FUNCTIONS: Mapping[str, Making] = {
     "rms_norm.root_missing": stepping(divide_by_root=without_root),
     "rms_norm.root_of_few_digits": stepping(divide_by_root=by_guess),
     "rms_norm.last_tile_left_out": of_sizes(whole_tiles_of, 4, 2, 8, 16, 32, 64),
+    "rms_norm.last_tile_as_it_came": of_sizes(tiles_alone, 4, 2, 8, 16, 32, 64),
     "rms_norm.mean_of_padded_row": of_sizes(padded_to, 4, 2, 8, 16, 32, 64),
     "rms_norm.over_tokens": stepping(mean_square_of=along(-2)),
     "rms_norm.over_entry": stepping(mean_square_of=of_the_entry),
     "rms_norm.root_of_first_token": stepping(mean_square_of=of_the_first_token),
+    "rms_norm.first_feature_of_the_row_before": first_feature_of_the_row_before,
     "rms_norm.epsilon_outside_the_root": stepping(divide_by_root=outside),
     "rms_norm.epsilon_ignored": stepping(divide_by_root=lambda x, mean_square, _: x / np.sqrt(mean_square)),
     "rms_norm.epsilon_fixed": altered(named_output(rms_norm), epsilon=lambda _: 1e-6),

@@ -27,8 +27,8 @@ from attnspec_mistakes.attention.latents.latent_patches import (
     with_scores_over_queries,
 )
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering
-from attnspec_mistakes.mistake import Making
-from attnspec_mistakes.patches import altered, ignoring, in_single_precision, patch, replacing
+from attnspec_mistakes.mistake import Making, of_sizes
+from attnspec_mistakes.patches import Computation, altered, ignoring, in_single_precision, patch, replacing
 from attnspec_reference.attention.absorbed_latent_attention import (
     AbsorbedLatentAttention,
     absorbed_latent_attention,
@@ -122,6 +122,29 @@ def with_maximum_rescaled(right: AbsorbedLatentAttention, given: Mapping[str, An
     )
 
 
+def values_in_shorter_blocks(right: AbsorbedLatentAttention, given: Mapping[str, Any]) -> Array:
+    """Weigh latents that lie in blocks as long as a value is wide by weights in blocks as long as a key is."""
+    latent = np.asarray(given["latent"])
+    rotated = np.shape(given["key_rotary"])[2]
+    tokens: Integers = np.arange(int(latent.shape[1]))
+    rows = tokens - tokens // max(latent.shape[2] + rotated, 1) * rotated
+    if np.array_equal(rows, tokens):
+        return right.output_latent
+    weights = right.weights[..., np.newaxis]
+    values = latent[:, rows].astype(right.weights.dtype)[:, np.newaxis, np.newaxis]
+    return np.where(weights > 0, weights * values, 0).sum(axis=-2).astype(right.output_latent.dtype)
+
+
+def logsumexp_beyond(size: int) -> Computation:
+    """Leave the logsumexp 0 where all tokens fit into one part."""
+    return replacing(
+        absorbed_latent_attention,
+        logsumexp=lambda right, given: (
+            np.zeros_like(right.logsumexp) if np.shape(given["latent"])[1] <= size else right.logsumexp
+        ),
+    )
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "absorbed.scale_ignored": scaled_by_width,
     "absorbed.scale_missing": altered(absorbed_latent_attention, scale=lambda _: 1.0),
@@ -135,6 +158,7 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "absorbed.values_with_rotary": whole_key_as_value,
     "absorbed.values_from_the_end": last_features_as_value,
+    "absorbed.values_in_shorter_blocks": replacing(absorbed_latent_attention, output_latent=values_in_shorter_blocks),
     "absorbed.tokens_of_first_entry": altered(
         absorbed_latent_attention, latent=of_first_entry, key_rotary=of_first_entry
     ),
@@ -169,6 +193,7 @@ FUNCTIONS: Mapping[str, Making] = {
         logsumexp=lambda right, _: right.logsumexp - np.max(right.logits, axis=-1, initial=-1e4),
     ),
     "absorbed.logsumexp_of_another_scale": replacing(absorbed_latent_attention, logsumexp=with_maximum_rescaled),
+    "absorbed.logsumexp_of_parts": of_sizes(logsumexp_beyond, 16, 32, 64, 128),
     "absorbed.query_scaled_in_place": overwriting(
         absorbed_latent_attention,
         "query_latent",

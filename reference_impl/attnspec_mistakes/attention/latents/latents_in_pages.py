@@ -74,6 +74,19 @@ def slots_shifted(pool: Array, pages: Integers, length: int) -> Array:
     return pool[np.asarray(pages)[tokens // size], (tokens + tokens // size) % size] if length else pool[:0, 0]
 
 
+def entries_as_tokens(pool: Array, pages: Integers, length: int) -> Array:
+    """Take each entry of the list for a token of the pool; behind the last one, count on from the first."""
+    flat = pool.reshape(-1, *pool.shape[2:])
+    return flat[np.resize(np.asarray(pages), length) % max(len(flat), 1)] if length else flat[:0]
+
+
+def sizes_made_even(pool: Array, pages: Integers, length: int) -> Array:
+    """Read the pool in pages of an even number of tokens; behind its end, from the beginning."""
+    flat, size = pool.reshape(-1, *pool.shape[2:]), pool.shape[1] + pool.shape[1] % 2
+    tokens = np.arange(length)
+    return flat[(np.asarray(pages)[tokens // size] * size + tokens % size) % max(len(flat), 1)] if length else flat[:0]
+
+
 def rotary_elsewhere(of: str) -> Mapping[str, Computation]:
     """Read the rotated keys from the page before that of the latents."""
 
@@ -97,6 +110,28 @@ def whole_pages(of: str) -> Mapping[str, Computation]:
         return attend_to_latent_pages(attention, pages, lengths, **others)
 
     return reading(of, attend)
+
+
+def length_counted_twice(of: str) -> Mapping[str, Computation]:
+    """Add the whole length to the full pages; behind the last page, the pool is read on."""
+
+    def attend(attention: Callable[..., Any], pages: Any, key_lengths: Any, **others: Any) -> Any:
+        size = np.shape(others["latent_pool"])[1]
+        lengths = [length + max(len(own) - 1, 0) * size for own, length in zip(pages, key_lengths, strict=True)]
+        mask = others.get("mask")
+        if mask is not None and np.shape(mask)[-1] < max(lengths, default=0):
+            raise ValueError("The mask has no columns for the slots behind a sequence.")
+        return patch(attend_to_latent_pages, read_in_order=read_on)(attention, pages, lengths, **others)
+
+    return reading(of, attend)
+
+
+def read_on(pool: Array, pages: Integers, length: int) -> Array:
+    """Read pages in order, and go on behind the last one as the pool does."""
+    own = np.asarray(pages)
+    needed: Integers = np.arange(-(-int(length) // max(int(pool.shape[1]), 1)))
+    last = np.minimum(needed, len(own) - 1)
+    return read_in_order(pool, (own[last] + needed - last) % len(pool), length) if length else pool[:0, 0]
 
 
 def one_token_short(of: str) -> Mapping[str, Computation]:
@@ -138,8 +173,11 @@ def of_both(of: str) -> dict[str, Making]:
         f"{of}.paged_as_one_piece": reading_pool(of, behind_the_first_page),
         f"{of}.paged_in_order_of_pool": reading_pool(of, in_order_of_pool),
         f"{of}.paged_slots_shifted": reading_pool(of, slots_shifted),
+        f"{of}.paged_entries_as_tokens": reading_pool(of, entries_as_tokens),
+        f"{of}.paged_sizes_made_even": reading_pool(of, sizes_made_even),
         f"{of}.paged_rotary_elsewhere": rotary_elsewhere(of),
         f"{of}.paged_whole_last_page": whole_pages(of),
+        f"{of}.paged_length_counted_twice": length_counted_twice(of),
         f"{of}.paged_full_page_one_short": one_token_short(of),
         f"{of}.paged_table_of_first_entry": by_table(of, block_table=of_first_entry),
         f"{of}.paged_list_of_first_length": by_list(of, last_page_length=of_first_entry),

@@ -8,7 +8,7 @@ caches/append_heads_last_gapped: heads_in_one_block
 caches/append_no_new: oldest_dropped
 caches/append_no_past: new_reversed last_alone empty_refused
 caches/append_nothing: along_heads
-caches/append_one_token: new_first values_of_keys past_of_first
+caches/append_one_token: new_first values_of_keys past_of_first lost_where_it_grows
 caches/append_other_past_key: past_remembered
 caches/append_poisoned_past: nan_zeroed
 caches/append_readonly: written_in_place
@@ -33,7 +33,7 @@ caches/scatter_circular_whole: first_index_alone_circular as_a_whole_to_the_begi
 caches/scatter_digits: rest_rounded
 caches/scatter_fortran_cache: strides_ignored
 caches/scatter_gapped_cache: gaps_ignored
-caches/scatter_no_indices: rest_zeroed at_the_end_by_default
+caches/scatter_no_indices: rest_zeroed at_the_end_by_default padded_to_tiles
 caches/scatter_no_token: others_zeroed
 caches/scatter_one_token: one_late index_ignored index_of_first added
 caches/scatter_other_cache: index_remembered
@@ -47,7 +47,7 @@ caches/scatter_rejects_longer_step: longer_steps_taken
 caches/scatter_rejects_one_entry: update_broadcast
 caches/scatter_rejects_steps_beyond: steps_bounded_alone
 caches/scatter_steps_without_indices: steps_from_same_index history_of_last
-caches/slots_all: page_and_position_exchanged counted_from_first sorted pools_exchanged
+caches/slots_all: page_and_position_exchanged counted_from_first sorted pools_exchanged read_as_half_words
 caches/slots_ends_of_a_run: run_by_its_ends
 caches/slots_fortran_key: strides_ignored
 caches/slots_gapped_slot_mapping: gaps_ignored
@@ -55,13 +55,13 @@ caches/slots_no_token: others_zeroed
 caches/slots_one_token: one_late by_number_of_pages page_as_slot counted values_left_out values_of_keys
 caches/slots_other_key: mapping_remembered
 caches/slots_quantized_e4m3_above_the_middle: quotient_in_bfloat16
-caches/slots_quantized_e4m3_between: scale_multiplied scale_ignored scales_exchanged
+caches/slots_quantized_e4m3_between: scale_multiplied scale_ignored scales_exchanged values_by_key_scale
 caches/slots_quantized_e4m3_beyond: saturated_at_240
 caches/slots_quantized_e4m3_middles: half_away_from_zero
 caches/slots_quantized_e4m3_nonfinite: infinity_to_nan
 caches/slots_quantized_e4m3_per_head: scale_of_first_head
 caches/slots_quantized_e4m3_three_quarters: towards_zero
-caches/slots_quantized_int8_beside_e4m3: saturated_as_keys quotient_in_half
+caches/slots_quantized_int8_beside_e4m3: saturated_as_keys quotient_in_half quotient_cut_to_float16
 caches/slots_quantized_int8_beyond: not_saturated saturated_first saturated_symmetrically
 caches/slots_readonly: written_in_place
 caches/slots_rejects_beyond: beyond_dropped

@@ -20,7 +20,7 @@ norms/qk_one_zeros: offset_ignored offset_twice
 norms/qk_head_batch: tokens_before_heads
 norms/qk_order_batch: tables_of_first_entry
 norms/qk_order_default: interleaved_by_default key_not_rotated not_rotated
-norms/qk_order_partial: rotated_part_alone rest_dropped
+norms/qk_order_partial: rotated_part_alone rest_dropped rest_of_query_dropped partner_of_first_heads_alone
 norms/qk_order_right_angle: after_rotation turned_back
 norms/qk_order_right_angle_interleaved: pairing_ignored
 norms/qk_order_three_tokens: tables_of_first_token
@@ -40,7 +40,7 @@ norms/qk_tiny_in_float16: reciprocal_in_half_precision
 norms/rms_alike: mean_subtracted variance
 norms/rms_epsilon_1e_5_small: epsilon_fixed
 norms/rms_epsilon_four: epsilon_squared epsilon_as_floor
-norms/rms_epsilon_one: epsilon_outside_the_root epsilon_ignored epsilon_divided
+norms/rms_epsilon_one: epsilon_outside_the_root epsilon_ignored epsilon_divided first_feature_of_the_row_before
 norms/rms_fortran_x: strides_ignored
 norms/rms_gapped_weight: weight_strides_ignored
 norms/rms_large: through_float16
@@ -60,5 +60,7 @@ norms/rms_tiny_in_float16: reciprocal_in_half_precision
 norms/rms_unlike_tokens: over_tokens over_entry root_of_first_token
 norms/rms_weight_twos: weight_ignored weight_before_norm weight_reversed
 norms/rms_width_7: last_tile_left_out mean_of_padded_row
+norms/rms_width_9: last_tile_as_it_came
+norms/qk_order_half: second_halves_crossed
 """
 """A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""

@@ -72,8 +72,8 @@ def cases() -> tuple[AuthoredCase, ...]:
             for name in ("past_key", "past_value", "key", "value")
             if (layout, name[-3:]) in (("fortran", "key"), ("gapped", "lue")) or (layout, name) == ("reversed", "key")
         ),
-        append("heads_last_gapped", "heads side by side in memory, with gaps between tokens")(
-            2, 2, 1, 2, memory_order=dict.fromkeys(INPUTS, "heads_last_gapped")
+        append("heads_last_gapped", "heads side by side in memory, tokens apart")(
+            1, 2, 1, 2, memory_order=dict.fromkeys(INPUTS, "heads_last_gapped")
         ),
         append("prefix", "beginnings of longer arrays, past keys of zeros")(
             1,
