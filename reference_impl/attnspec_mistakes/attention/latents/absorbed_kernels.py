@@ -24,6 +24,7 @@ from attnspec_mistakes.attention.latents.latent_patches import (
     tokens_repeated,
     tokens_viewed,
     weighed_with_all,
+    with_empty_blocks,
     with_scores_over_queries,
 )
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering
@@ -158,7 +159,7 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "absorbed.values_with_rotary": whole_key_as_value,
     "absorbed.values_from_the_end": last_features_as_value,
-    "absorbed.values_in_shorter_blocks": replacing(absorbed_latent_attention, output_latent=values_in_shorter_blocks),
+    "absorbed.values_out_of_step": replacing(absorbed_latent_attention, output_latent=values_in_shorter_blocks),
     "absorbed.tokens_of_first_entry": altered(
         absorbed_latent_attention, latent=of_first_entry, key_rotary=of_first_entry
     ),
@@ -174,6 +175,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "absorbed.softmax_over_queries": patch(
         absorbed_latent_attention, scaled_dot_product_attention=with_scores_over_queries
     ),
+    "absorbed.empty_block_counts": patch(absorbed_latent_attention, scaled_dot_product_attention=with_empty_blocks),
     "absorbed.exponentials_overflow": attending(absorbed_latent_attention, largest_logit=nothing_subtracted),
     "absorbed.excluded_nan_leaks": attending(absorbed_latent_attention, weigh_values=weighed_with_all),
     "absorbed.nan_as_zero": altered(absorbed_latent_attention, latent=np.nan_to_num, key_rotary=np.nan_to_num),
@@ -193,7 +195,7 @@ FUNCTIONS: Mapping[str, Making] = {
         logsumexp=lambda right, _: right.logsumexp - np.max(right.logits, axis=-1, initial=-1e4),
     ),
     "absorbed.logsumexp_of_another_scale": replacing(absorbed_latent_attention, logsumexp=with_maximum_rescaled),
-    "absorbed.logsumexp_of_parts": of_sizes(logsumexp_beyond, 16, 32, 64, 128),
+    "absorbed.logsumexp_unset": of_sizes(logsumexp_beyond, 16, 32, 64, 128),
     "absorbed.query_scaled_in_place": overwriting(
         absorbed_latent_attention,
         "query_latent",

@@ -173,11 +173,8 @@ def of_both(of: str) -> dict[str, Making]:
         f"{of}.paged_as_one_piece": reading_pool(of, behind_the_first_page),
         f"{of}.paged_in_order_of_pool": reading_pool(of, in_order_of_pool),
         f"{of}.paged_slots_shifted": reading_pool(of, slots_shifted),
-        f"{of}.paged_entries_as_tokens": reading_pool(of, entries_as_tokens),
-        f"{of}.paged_sizes_made_even": reading_pool(of, sizes_made_even),
         f"{of}.paged_rotary_elsewhere": rotary_elsewhere(of),
         f"{of}.paged_whole_last_page": whole_pages(of),
-        f"{of}.paged_length_counted_twice": length_counted_twice(of),
         f"{of}.paged_full_page_one_short": one_token_short(of),
         f"{of}.paged_table_of_first_entry": by_table(of, block_table=of_first_entry),
         f"{of}.paged_list_of_first_length": by_list(of, last_page_length=of_first_entry),
@@ -185,4 +182,10 @@ def of_both(of: str) -> dict[str, Making]:
     }
 
 
-FUNCTIONS: Mapping[str, Making] = {**of_both("latent"), **of_both("absorbed")}
+FUNCTIONS: Mapping[str, Making] = {
+    **of_both("latent"),
+    **of_both("absorbed"),
+    "absorbed.paged_as_tokens": reading_pool("absorbed", entries_as_tokens),
+    "absorbed.paged_evenly": reading_pool("absorbed", sizes_made_even),
+    "absorbed.paged_twice": length_counted_twice("absorbed"),
+}

@@ -21,7 +21,7 @@ latent/naive_fully_masked: fully_masked_takes_first
 latent/naive_large_scores: exponentials_overflow
 latent/naive_nan_excluded: excluded_nan_leaks
 latent/naive_nan_attended: nan_as_zero
-latent/naive_one_query_causal: mask_cut_in_front one_query_sees_all
+latent/naive_one_query_causal: mask_cut_in_front one_query_sees_all empty_block_counts
 latent/naive_beyond_float16: kept_in_float16
 latent/naive_no_keys: no_tokens_nan
 latent/naive_readonly: key_matrix_scaled_in_place
@@ -34,26 +34,24 @@ latent/rejects_latents_of_heads: tokens_viewed
 latent/rejects_rotated_width: features_cut
 latent/rejects_one_matrix: matrices_repeated
 latent/cache_two_new: past_ignored rotated_past_lost past_of_first_entry present_without_past present_normalised
-    paged_sizes_made_even
 latent/cache_causal: past_position_ignored past_appended
 latent/paged_latent_ends: paged_rotary_elsewhere paged_whole_last_page paged_full_page_one_short
-    paged_table_of_first_entry paged_list_of_first_length paged_in_order_of_pool paged_entries_as_tokens
-    paged_length_counted_twice
+    paged_table_of_first_entry paged_list_of_first_length paged_in_order_of_pool
 latent/paged_latent_causal_decode: paged_aligned_at_longest
 latent/paged_latent_wide: paged_as_one_piece paged_slots_shifted
 latent/absorbed_plain: rotary_dropped rotary_query_of_first_head values_with_rotary values_from_the_end
     tokens_of_first_entry softmax_over_queries weights_transposed logsumexp_without_maximum
-    computed_in_single_precision output_not_narrowed rotary_of_next_token rotary_before_latents logsumexp_of_parts
+    computed_in_single_precision output_not_narrowed rotary_of_next_token rotary_before_latents logsumexp_unset
 latent/absorbed_scale: scale_ignored scale_missing scaled_twice rotary_not_scaled
 latent/absorbed_mask_boolean: mask_ignored
 latent/absorbed_causal: causal_ignored
-latent/absorbed_causal_bottom: bottom_right_as_top_left causal_over_rows_of_heads values_in_shorter_blocks
+latent/absorbed_causal_bottom: bottom_right_as_top_left causal_over_rows_of_heads values_out_of_step
 latent/absorbed_key_lengths: key_lengths_ignored key_lengths_of_first_entry
 latent/absorbed_fully_masked: fully_masked_takes_first
 latent/absorbed_large_scores: logsumexp_of_another_scale exponentials_overflow
 latent/absorbed_nan_excluded: excluded_nan_leaks
 latent/absorbed_nan_attended: nan_as_zero
-latent/absorbed_beyond_float16: mask_cut_in_front one_query_sees_all kept_in_float16
+latent/absorbed_beyond_float16: mask_cut_in_front one_query_sees_all kept_in_float16 empty_block_counts
 latent/absorbed_no_keys: no_tokens_nan
 latent/absorbed_readonly: query_scaled_in_place
 latent/absorbed_fortran: strides_ignored
@@ -63,8 +61,7 @@ latent/rejects_absorbed_latents_of_heads: tokens_viewed
 latent/rejects_absorbed_rotated_tokens: tokens_cut
 latent/rejects_absorbed_width: features_cut
 latent/paged_absorbed_ends: paged_rotary_elsewhere paged_whole_last_page paged_full_page_one_short
-    paged_table_of_first_entry paged_list_of_first_length paged_entries_as_tokens paged_length_counted_twice
-    paged_sizes_made_even
+    paged_table_of_first_entry paged_list_of_first_length paged_as_tokens paged_twice paged_evenly
 latent/paged_absorbed_causal_decode: paged_aligned_at_longest
 latent/paged_absorbed_ends_of_12: paged_as_one_piece paged_slots_shifted
 latent/paged_absorbed_empty: paged_in_order_of_pool
