@@ -7,7 +7,7 @@ with larger numbers, so that a rounding of their sum is small beside what it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,13 @@ def is_inside(path: str, parts: Iterable[str]) -> bool:
     return path.startswith(tuple(f"{part}." for part in parts))
 
 
-def without_normalisations(layer: Any) -> None:
-    """Have the parts of a layer that normalize give back what they are given."""
-    for part in normalising_parts(layer).values():
-        part.forward = _same
+def without_normalisations(layer: Any, kept: Container[str] = ()) -> None:
+    """Have the parts of a layer that normalize give back what they are given; those that are kept get a large epsilon."""
+    for path, part in normalising_parts(layer).items():
+        if path not in kept:
+            part.forward = _same
+        elif (name := epsilon_of(part)) is not None:
+            setattr(part, name, EPSILON)
 
 
 def epsilon_of(part: Any) -> str | None:
@@ -50,25 +53,20 @@ def epsilon_of(part: Any) -> str | None:
     return next((name for name in attributes_of(part) if _EPSILON.fullmatch(plain(name))), None)
 
 
-def with_large_epsilon(layer: Any) -> None:
-    """Have the parts of a layer that normalize add an epsilon that shows, wherever they keep one."""
-    for part in normalising_parts(layer).values():
-        name = epsilon_of(part)
-        if name is not None:
-            setattr(part, name, EPSILON)
+def filled_norms(norms: Mapping[str, Parameter], kept: Sequence[str], dtype: Any) -> dict[str, NDArray[Any]]:
+    """Return numbers for the parameters of norms that are kept: weights that differ in all, and biases of 0."""
+    found: dict[str, NDArray[Any]] = {}
+    for number, part in enumerate(kept):
+        for path, each in norms.items():
+            if is_inside(path, [part]):
+                weight = np.zeros(1) if path.endswith("bias") else norm_weight(each.shape[-1], number)
+                found[path] = np.broadcast_to(weight, each.shape).astype(dtype)
+    return found
 
 
-def filled_norms(norms: Mapping[str, Parameter], dtype: Any) -> dict[str, NDArray[Any]]:
-    """Return numbers for the parameters of norms: weights that differ for each feature, and biases of 0."""
-    return {
-        path: np.zeros(each.shape, dtype) if path.endswith("bias") else norm_weight(each.shape[-1]).astype(dtype)
-        for path, each in norms.items()
-    }
-
-
-def norm_weight(features: int) -> NDArray[np.float64]:
-    """Return the weight of a norm of so many features; no two of them are alike, and those of two sizes neither."""
-    return 1 + 0.5 * np.sin(np.arange(1, features + 1) * np.sqrt(features))
+def norm_weight(features: int, number: int) -> NDArray[np.float64]:
+    """Return the weight of a norm of so many features; those of two norms differ, and so do their features."""
+    return 1 + 0.5 * np.sin(np.arange(1, features + 1) * np.sqrt(features) + number)
 
 
 def _same(tokens: Any, *_: Any, **__: Any) -> Any:

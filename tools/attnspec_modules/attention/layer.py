@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -18,7 +18,6 @@ from attnspec_modules.attention.around import (
     made_louder,
     normalising_parts,
     subtracted,
-    with_large_epsilon,
     without_normalisations,
 )
 from attnspec_modules.attention.caches import cache_in, contents, first_cache
@@ -89,7 +88,7 @@ class LayerRunner:
     """Runs layers of a class as they are read; `raw` gives arguments of the call beside those of the reading.
 
     Positions inside are left out, unless there is a `rotation`, of which tables are given that the call demands; so
-    are norms, unless it `normalizes`.
+    are norms, but for those of the parts that it `normalizes`.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class LayerRunner:
         reading: Reading,
         rotation: Rotation | None = None,
         *,
-        normalizes: bool = False,
+        normalizes: tuple[str, ...] = (),
     ) -> None:
         self.layer_class, self.library, self.reading, self.rotation = layer_class, library, reading, rotation
         self.normalizes = normalizes
@@ -115,9 +114,9 @@ class LayerRunner:
         """Return a runner of the same layer with its rotary positions."""
         return type(self)(self.layer_class, self.library, self.reading, rotation, normalizes=self.normalizes)
 
-    def normalizing(self) -> Self:
-        """Return a runner of the same layer with its norms."""
-        return type(self)(self.layer_class, self.library, self.reading, self.rotation, normalizes=True)
+    def normalizing(self, parts: Iterable[str]) -> Self:
+        """Return a runner of the same layer with some of its norms."""
+        return type(self)(self.layer_class, self.library, self.reading, self.rotation, normalizes=(*parts,))
 
     def made(self, sizes: Sizes, dtype: str) -> Made:
         """Return a layer for shapes and a dtype, which is made anew where there is none."""
@@ -135,7 +134,7 @@ class LayerRunner:
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
             normalises = tuple(normalising_parts(layer))
-            (with_large_epsilon if self.normalizes else without_normalisations)(layer)
+            without_normalisations(layer, self.normalizes)
             parameters = self.library.parameters(layer)
             norms = {path: parameters.pop(path) for path in list(parameters) if is_inside(path, normalises)}
             state = self.library.state(layer)
@@ -324,7 +323,7 @@ class LayerRunner:
             given["w_key"] = np.concatenate([given["w_key"], nothing])
             given["w_value"] = np.concatenate([nothing, given["w_value"]])
         numbers = filled(self.reading.parameters, shapes, given, heads, sizes.kv_heads or heads)
-        self.library.fill(made.layer, numbers | (filled_norms(made.norms, dtype) if self.normalizes else {}))
+        self.library.fill(made.layer, numbers | filled_norms(made.norms, self.normalizes, dtype))
         return made
 
     def _sizes(self, call: Call, heads: int, weights: Mapping[str, NDArray[Any]]) -> Sizes:

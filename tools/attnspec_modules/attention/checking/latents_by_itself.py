@@ -34,9 +34,11 @@ def latents_checked(runner: LayerRunner) -> Checked:
     if not isinstance(plain, str) and are_alike(plain, composed_latents(sample, right)):
         # What is wrong without them is found by the cases.
         norms, others = _norms(runner, sample)
+        parts = tuple(part for part, _, _ in norms)
+        right = replace(right, norms=tuple((name, norm) for _, name, norm in norms))
         said = tuple(f"it normalizes inside ({part}), which is left out" for part in others)
         if norms:
-            found["norms"] = _compared(runner.normalizing(), sample, replace(right, norms=norms), _wrong_norms(norms))
+            found["norms"] = _compared(runner.normalizing(parts), sample, right, _wrong_norms(right.norms))
         if reading.rotation is not None:
             found["rotary"] = _rotary(runner, sample, reading.rotation)
     if reading.forward.grows is not None:
@@ -46,12 +48,13 @@ def latents_checked(runner: LayerRunner) -> Checked:
     return checked._replace(findings=(*said, *checked.findings))
 
 
-def _norms(runner: LayerRunner, sample: Sample) -> tuple[tuple[tuple[str, Norm], ...], tuple[str, ...]]:
-    """Return the norms of latents, and the paths of others."""
-    made = runner.normalizing().ready(sample.call, sample.weights, sample.heads)
+def _norms(runner: LayerRunner, sample: Sample) -> tuple[tuple[tuple[str, str, Norm], ...], tuple[str, ...]]:
+    """Return the norms of latents, each with its path and what it normalizes, and the paths of others."""
+    every = runner.ready(sample.call, sample.weights, sample.heads).normalises
+    made = runner.normalizing(every).ready(sample.call, sample.weights, sample.heads)
     tensors = {"latent": "latent", "query_down": "query_latent"}
     widths = {sample.weights[own].shape[1]: name for own, name in tensors.items() if own in sample.weights}
-    found: dict[str, Norm] = {}
+    found: list[tuple[str, str, Norm]] = []
     others: list[str] = []
     for part in made.normalises:
         shapes = {each.shape for path, each in made.norms.items() if path.startswith(f"{part}.")}
@@ -59,8 +62,8 @@ def _norms(runner: LayerRunner, sample: Sample) -> tuple[tuple[tuple[str, Norm],
         if name is None:
             others.append(part)
         else:
-            found[name] = norm_of_part(made.layer, part)
-    return tuple(found.items()), tuple(others)
+            found.append((part, name, norm_of_part(made.layer, part, len(found))))
+    return tuple(found), tuple(others)
 
 
 def _wrong_norms(norms: tuple[tuple[str, Norm], ...]) -> Iterable[tuple[str, LatentSteps]]:
@@ -69,11 +72,9 @@ def _wrong_norms(norms: tuple[tuple[str, Norm], ...]) -> Iterable[tuple[str, Lat
         for sentence, wrong in wrong_norms(norm):
             others = tuple(each for each in norms if each[0] != name)
             yield f"{_OF[name]} {sentence}", LatentSteps(norms=others if wrong is None else (*others, (name, wrong)))
-    for sentence, wrong in wrong_norms(norms[0][1]):
-        yield (
-            f"each norm {sentence}",
-            LatentSteps(norms=() if wrong is None else tuple((name, wrong) for name, _ in norms)),
-        )
+    for wrong in zip(*(wrong_norms(norm) for _, norm in norms), strict=True):
+        every = ((name, each) for (name, _), (_, each) in zip(norms, wrong, strict=True))
+        yield f"each norm {wrong[0][0]}", LatentSteps(norms=tuple((name, each) for name, each in every if each))
 
 
 def _rotary(runner: LayerRunner, sample: Sample, rotation: Rotation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from attnspec.base.errors import TargetError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import LayerCheck
 from attnspec_modules.attention.checking.cached import cache_check
@@ -18,6 +19,7 @@ from attnspec_modules.attention.checking.composed_attention import (
     sample_of,
 )
 from attnspec_modules.attention.checking.head_mistakes import group_mistakes, rotary_mistakes
+from attnspec_modules.attention.checking.normalized_heads import normalizes_itself, norms_check, norms_of_heads
 from attnspec_modules.attention.constructing import has_word
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import Rotation
@@ -50,6 +52,13 @@ def checked(runner_of: Callable[[Rotation | None], LayerRunner]) -> Checked:
             found["grouped_heads"] = _grouped_heads(still)
         if reading.rotation is not None:
             found["rotary"] = _rotary(runner_of, reading.rotation, grouped=found.get("grouped_heads") == "")
+        found["norms"] = _norms(still if found.get("rotary") != "" else runner_of(reading.rotation))
+    elif not isinstance(plain, str) and normalizes_itself(plain, sample_of(reading)):
+        raise TargetError(
+            f"{still.layer_class.__name__} normalizes queries and keys in its own code, which multi_head_attention "
+            "does not, and which cannot be left out. Have modules called q_norm and k_norm do it, or validate the "
+            "attention without it"
+        )
     if reading.forward.grows is not None:
         found["cache"] = cache_check(still if reading.rotation is None else runner_of(reading.rotation))
     return checks_of(_OPERATION, found, reading.dtypes[0])
@@ -64,6 +73,13 @@ def checks_of(operation: str, found: Mapping[str, str | None], dtype: str) -> Ch
         tuple(LayerCheck(operation, f"{prefix}.{name}", dtype, message) for name, message in made.items()),
         (f"beside the cases, called by itself: {', '.join(words)}",) if made else (),
     )
+
+
+def _norms(runner: LayerRunner) -> str | None:
+    """Return how norms of queries and keys go wrong; None where there are none."""
+    sample = sample_of(runner.reading)
+    parts, norms = norms_of_heads(runner, sample)
+    return norms_check(runner, sample, answer_of(runner.normalizing(parts), sample), norms) if norms else None
 
 
 def answer_of(runner: LayerRunner, sample: Sample) -> Array | str:

@@ -15,13 +15,13 @@ from attnspec_reference import rms_norm
 
 Array = NDArray[Any]
 
-_USUAL_EPSILON = 1e-6
+USUAL_EPSILON = 1e-6
 """Epsilon of a norm that keeps none, which is too small to show."""
 
 
 @dataclass(frozen=True)
 class Norm:
-    """Norm of the last axis, with the weight of all norms that are looked at.
+    """Norm of the last axis, with the weight of the norm of its `number` among those that are looked at.
 
     `kind` is ``rms``, or ``layer`` for one that subtracts the mean before. `epsilon` is added to the mean of the
     squares. `outside`: it is added to the root instead; `sums`: the squares are added up, and not averaged; `is_one`:
@@ -29,6 +29,7 @@ class Norm:
     """
 
     kind: Literal["rms", "layer"]
+    number: int = 0
     epsilon: float = EPSILON
     offset: float = 0.0
     outside: bool = False
@@ -36,24 +37,29 @@ class Norm:
     is_one: bool = False
 
 
-def norm_of_part(layer: Any, path: str) -> Norm:
+def norm_of_part(layer: Any, path: str, number: int) -> Norm:
     """Return the norm that a part of a layer is by the name of its class, with the epsilon that it keeps.
 
-    Whether 1 is added to its weight shows where that is 0.
+    Whether 1 is added to its weight shows where that is 0; where it has none, all features have the weight 1.
     """
     part: Any = layer
     for name in path.split("."):
         part = getattr(part, name)
     epsilon = epsilon_of(part)
     kind = "rms" if re.search("rms", type(part).__name__, re.IGNORECASE) else "layer"
-    return Norm(kind, _USUAL_EPSILON if epsilon is None else EPSILON, float(_adds_one(part)))
+    has_weight = bool(list(part.parameters()))
+    return Norm(
+        kind,
+        number,
+        USUAL_EPSILON if epsilon is None else EPSILON,
+        float(has_weight and _adds_one(part)),
+        is_one=not has_weight,
+    )
 
 
 def _adds_one(part: Any) -> bool:
     """Return whether a norm gives anything back with a weight of 0."""
     parameters = list(part.parameters())
-    if not parameters:
-        return False
     before = [each.detach().clone() for each in parameters]
     for each in parameters:
         each.data.zero_()
@@ -66,11 +72,11 @@ def _adds_one(part: Any) -> bool:
             each.data.copy_(kept)
 
 
-def normalized(array: Array, norm: Norm | None, weight: Array | None = None) -> Array:
+def normalized(array: Array, norm: Norm | None) -> Array:
     """Return an array (..., D), normalized; as it is, without a norm."""
     if norm is None:
         return array
-    weight = norm_weight(array.shape[-1]) if weight is None else weight
+    weight = norm_weight(array.shape[-1], norm.number)
     weight = np.ones_like(weight) if norm.is_one else weight + norm.offset
     centred = array - array.mean(axis=-1, keepdims=True) if norm.kind == "layer" else array
     if not (norm.outside or norm.sums):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.caches import DICT, cache_classes, is_named_cache
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
-from attnspec_modules.attention.finding.forwards import forward_of
+from attnspec_modules.attention.finding.forwards import forms_of, forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import (
     Candidates,
@@ -27,6 +27,7 @@ from attnspec_modules.attention.finding.parameters import (
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
     is_proportional,
+    keeps_a_triangle,
     rate_seen,
     remembers,
     shares,
@@ -45,7 +46,6 @@ from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.masking import fitting_mask
 from attnspec_modules.attention.names import meaning_of
-from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
 
@@ -115,7 +115,7 @@ class Finder:
             said = {*constructor.values()} if not any(map(is_dict, constructor.values())) else {"heads"}
             # Who names the width of a head, and no number of them, has one.
             self.sizes = _OF_ONE_HEAD if "head_width" in said and "heads" not in said else self.usual_sizes
-            for forward in self._forms():
+            for forward in forms_of(self.reading.forward):
                 runner = self.runner_with(constructor=constructor, forward=forward)
                 answer = self._answered(runner, 1 if forward.rank == 2 else _BATCH)
                 if isinstance(answer, str):
@@ -152,21 +152,6 @@ class Finder:
             one, two = (list(each.values())[index] if is_dict(each) else each[index] for each in (one, two))
         changed = np.abs(np.asarray(one) - np.asarray(two)).max(axis=-1) > 0
         return bool(changed[1:, -1].any()) and not changed[:, :-1].any()
-
-    def _forms(self) -> Iterator[Forward]:
-        """Give the ways of calling that are tried, the most usual first."""
-        forward = self.reading.forward
-        for tables in OTHER_FORMS:
-            fixed = {
-                name: tables.get(value, value) if isinstance(value, str) else value
-                for name, value in forward.fixed.items()
-            }
-            if fixed != forward.fixed or not tables:
-                yield replace(forward, fixed=fixed)
-        if forward.is_self:
-            yield replace(forward, listed=("query", "key", "value"))
-        yield replace(forward, rank=2)
-        yield replace(forward, rank=2, batch_first=False)
 
     def _asks_for(self, names: Sequence[str], trouble: str) -> TargetError:
         if names:
@@ -298,7 +283,11 @@ class Finder:
             causality = "argument"
         elif "causal" in self.reading.constructor.values():
             causality = "constructor"
-        elif not self.reading.masks and ("causal" in words or "masked" in words or self._keeps_a_triangle()):
+        elif not self.reading.masks and (
+            "causal" in words
+            or "masked" in words
+            or keeps_a_triangle(self.runner.made(self.sizes, "float32").layer, _SIZES.length)
+        ):
             causality = "built in"
         else:
             causality = "none"
@@ -355,17 +344,6 @@ class Finder:
         if stated is None or stated.meaning == "add":
             return form
         return replace(form, meaning=stated.meaning, adds=form.adds or form.meaning == "add")
-
-    def _keeps_a_triangle(self) -> bool:
-        """Return whether a layer keeps a mask of causality, be it used or not."""
-        layer = self.runner.made(self.sizes, "float32").layer
-        tables = [value for _, value in layer.named_buffers()] if hasattr(layer, "named_buffers") else []
-        for table in (*tables, *(value for value in attributes_of(layer).values() if hasattr(value, "shape"))):
-            if len(table.shape) > 1 and table.shape[-1] == table.shape[-2] >= _SIZES.length:
-                square = np.asarray(table).reshape(-1, table.shape[-2], table.shape[-1])[0] != 0
-                if square.any() and np.triu(square, 1).any() != np.tril(square, -1).any():
-                    return True
-        return False
 
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attnspec.base.errors import TargetError
 from attnspec_modules.attention.layer_reading import Forward, MaskForm
 from attnspec_modules.attention.names import meaning_of
+from attnspec_modules.attention.rotating import OTHER_FORMS
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -104,3 +106,17 @@ def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[ins
     if "key" in wanted.values() and "value" not in wanted.values() and "x" in wanted.values():
         wanted = {name: "context" if meaning == "key" else meaning for name, meaning in wanted.items()}
     return wanted
+
+
+def forms_of(forward: Forward) -> Iterator[Forward]:
+    """Give the ways of calling that are tried, the most usual first."""
+    for tables in OTHER_FORMS:
+        fixed = {
+            name: tables.get(value, value) if isinstance(value, str) else value for name, value in forward.fixed.items()
+        }
+        if fixed != forward.fixed or not tables:
+            yield replace(forward, fixed=fixed)
+    if forward.is_self:
+        yield replace(forward, listed=("query", "key", "value"))
+    yield replace(forward, rank=2)
+    yield replace(forward, rank=2, batch_first=False)

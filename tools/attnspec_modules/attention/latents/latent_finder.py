@@ -11,7 +11,7 @@ from attnspec.base.errors import TargetError, Unsupported
 from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.checking.composed_attention import Array, are_alike
 from attnspec_modules.attention.checking.composed_latents import NEEDED, LatentSteps, composed_latents, latent_sample
-from attnspec_modules.attention.checking.norm_mistakes import Norm
+from attnspec_modules.attention.checking.norm_mistakes import USUAL_EPSILON, Norm
 from attnspec_modules.attention.constructing import Sizes, constructor_of, has_word
 from attnspec_modules.attention.finding.finder import Finder, find_with
 from attnspec_modules.attention.finding.rotary_reading import Expecting, rotation_of
@@ -22,7 +22,6 @@ from attnspec_modules.attention.latents.latent_widths import possible_ties, widt
 from attnspec_modules.attention.layer_reading import LATENT_WORDS, LatentTies, Placement, Reading, Rotation
 from attnspec_modules.libraries import Parameter
 
-_USUAL_EPSILON = 1e-6
 _WORDS = (*LATENT_WORDS, "head_width", "value_width")
 
 
@@ -84,7 +83,7 @@ class LatentFinder(Finder):
         if not tried:
             raise TargetError(f"{self.name} is made with latents, and {_held(parameters)}")
         self.take(parameters=tried[0])
-        of_latents = Norm("rms", _USUAL_EPSILON, is_one=True)
+        of_latents = Norm("rms", epsilon=USUAL_EPSILON, is_one=True)
         for norms in ((), (("latent", of_latents),), (("latent", of_latents), ("query_latent", of_latents))):
             for placements, causality in product(tried, ("none", "built in")):
                 reading = replace(self.reading, parameters=placements, causality=causality)

@@ -43,7 +43,7 @@ class LatentRunner(LayerRunner):
         held = {name for placement in self.reading.parameters.values() for name in placement.tensors}
         wide = widened(tensors, self._chosen(tensors), has_query_down="query_down" in held)
         numbers = filled_latents(self.reading.parameters, shapes, wide)
-        self.library.fill(made.layer, numbers | (filled_norms(made.norms, call.query.dtype) if self.normalizes else {}))
+        self.library.fill(made.layer, numbers | filled_norms(made.norms, self.normalizes, call.query.dtype))
         return made
 
     def _tensors(self, weights: Mapping[str, NDArray[Any]], heads: int) -> Tensors:
