@@ -40,7 +40,7 @@ def is_inside(path: str, parts: Iterable[str]) -> bool:
 
 
 def without_normalisations(layer: Any, kept: Container[str] = ()) -> None:
-    """Have the parts of a layer that normalize give back what they are given; those that are kept get a large epsilon."""
+    """Have the parts of a layer that normalize give back what they are given; those kept get a large epsilon."""
     for path, part in normalising_parts(layer).items():
         if path not in kept:
             part.forward = _same
