@@ -16,7 +16,7 @@ from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.caches import DICT, cache_classes, is_named_cache
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
-from attnspec_modules.attention.finding.forwards import forms_of, forward_of
+from attnspec_modules.attention.finding.forwards import forms_of, forward_of, not_tried
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import (
     Candidates,
@@ -74,7 +74,7 @@ class Finder:
         method = method_of(layer_class)
         assert method is not None
         forward, masks = forward_of(layer_class, method, renames)
-        self.reading = Reading({}, forward, masks=masks)
+        self.reading = Reading({}, forward, masks=masks, left_out=not_tried(layer_class, method))
         self.sizes = self.usual_sizes
         self.said: list[str] = []
         self.doubts: list[str] = []
@@ -129,7 +129,7 @@ class Finder:
                 self.take(rotates=made.has_positions, residual=self._adds_tokens())
                 if made.normalises:
                     parts = ", ".join(made.normalises)
-                    self.take(left_out=(f"it normalizes inside ({parts}), which is left out",))
+                    self.take(left_out=(*self.reading.left_out, f"it normalizes inside ({parts}), which is left out"))
                 return
         raise self._asks_for(names, trouble)
 

@@ -37,6 +37,7 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
     tokens = {name: meaning for name, meaning in meanings.items() if meaning in _TOKENS}
     unknown = [each.name for each in demanded if meanings[each.name] is None]
     tokens = _with_unknown(tokens, unknown, demanded)
+    _refuse_others(f"{layer_class.__name__}.{method}", [each for each in demanded if meanings[each.name] == "other"])
     strangers = [name for name in unknown if name not in tokens]
     if strangers:
         where = f"{layer_class.__name__}.{method}({', '.join(each.name for each in parameters)})"
@@ -83,6 +84,22 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
         cache = next((name for name in unnamed if name not in tokens), None)
     found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), optional=optional)
     return found, tuple(masks)
+
+
+def _refuse_others(called: str, demanded: list[inspect.Parameter]) -> None:
+    """Raise TargetError for arguments that are known by name, and that no layer is given."""
+    if demanded:
+        raise TargetError(
+            f"{called} demands {demanded[0].name!r}. A layer is called with tokens and masks; trees, documents, slots "
+            "and pages are graded of functions: name the core as one, --as OPERATION"
+        )
+
+
+def not_tried(layer_class: type, method: str) -> tuple[str, ...]:
+    """Return a sentence on arguments of a call that are known by name, and left at their defaults."""
+    names = inspect.signature(getattr(layer_class, method)).parameters
+    others = [name for name in names if meaning_of("forward", name) == "other"]
+    return (f"not tried, and left out of each call: {', '.join(others)}",) if others else ()
 
 
 def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[inspect.Parameter]) -> dict[str, str]:
