@@ -51,10 +51,10 @@ class LatentSteps:
 def latent_sample(reading: Reading, dtype: str | None = None) -> Sample:
     """Return tokens and tensors for a layer of latent attention."""
     assert reading.latents is not None
-    held = {name for placement in reading.parameters.values() for name in placement.tensors}
+    kept = {name for placement in reading.parameters.values() for name in placement.tensors}
     rotary = NEEDED.rotary if reading.latents.has_rotary else 0
     chosen = widths_for(reading.latents, NEEDED._replace(rotary=rotary))
-    has_query_down, heads = "query_down" in held, NEEDED.heads
+    has_query_down, heads = "query_down" in kept, NEEDED.heads
     numbers, rng = numpy_dtype(dtype or reading.dtypes[0]), np.random.default_rng(_SEED)
     batch = 1 if reading.forward.rank == 2 else _BATCH
     tokens = rng.normal(size=(batch, TOKENS, chosen.tokens)).astype(numbers)

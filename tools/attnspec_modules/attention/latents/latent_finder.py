@@ -81,7 +81,7 @@ class LatentFinder(Finder):
         chosen = widths_for(ties, NEEDED if ties.has_rotary else NEEDED._replace(rotary=0))
         tried = list(assignments(parameters, ties, chosen, NEEDED.heads))
         if not tried:
-            raise TargetError(f"{self.name} is made with latents, and {_held(parameters)}")
+            raise TargetError(f"{self.name} is made with latents, and {_parameters_kept(parameters)}")
         self.take(parameters=tried[0])
         of_latents = Norm("rms", epsilon=USUAL_EPSILON, is_one=True)
         for norms in ((), (("latent", of_latents),), (("latent", of_latents), ("query_latent", of_latents))):
@@ -127,10 +127,10 @@ class LatentFinder(Finder):
         self.take(without=tuple(each for each in self.reading.without if each != "cross_attention"))
 
 
-def _held(parameters: Mapping[str, Parameter]) -> str:
-    held = ", ".join(f"{path} {each.shape}" for path, each in parameters.items()) or "nothing"
+def _parameters_kept(parameters: Mapping[str, Parameter]) -> str:
+    kept = ", ".join(f"{path} {each.shape}" for path, each in parameters.items()) or "nothing"
     return (
-        f"holds {held}, which are not its matrices: tokens to latents, latents to keys and to values, tokens to "
+        f"holds {kept}, which are not its matrices: tokens to latents, latents to keys and to values, tokens to "
         f"queries, with or without latents of their own, and values to the output."
     )
 

@@ -38,8 +38,8 @@ def assignments(
         for number, choice in enumerate(product(*possible.values())):
             if number > _MOST_TRIED:
                 break
-            held = [name for placement in choice for name in placement.tensors]
-            if sorted(held) == sorted(wanted):
+            kept = [name for placement in choice for name in placement.tensors]
+            if sorted(kept) == sorted(wanted):
                 yield dict(zip(possible, choice, strict=True))
 
 

@@ -40,8 +40,8 @@ class LatentRunner(LayerRunner):
         sizes = self._sizes(call, heads, weights)
         made = self.made(sizes, call.query.dtype.name)
         shapes = {path: parameter.shape for path, parameter in made.parameters.items()}
-        held = {name for placement in self.reading.parameters.values() for name in placement.tensors}
-        wide = widened(tensors, self._chosen(tensors), has_query_down="query_down" in held)
+        kept = {name for placement in self.reading.parameters.values() for name in placement.tensors}
+        wide = widened(tensors, self._chosen(tensors), has_query_down="query_down" in kept)
         numbers = filled_latents(self.reading.parameters, shapes, wide)
         self.library.fill(made.layer, numbers | filled_norms(made.norms, self.normalizes, call.query.dtype))
         return made
