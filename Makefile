@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # The extras of pyproject.toml whose libraries have an environment of their own.
 LIBRARIES := flax keras mlx openvino paddle tinygrad
+# Tests that are skipped without a library; all others have run in the target test.
+NEED_LIBRARIES = tests/use/action $(shell grep -rlE 'importorskip|find_spec' --include='test_*.py' $(addprefix tests/unit/,attnspec/process attnspec/targets attnspec/tensors attnspec_adapters attnspec_modules attnspec_authoring/third_party attnspec_reference attnspec_vectors))
 
 .DEFAULT_GOAL := help
 .PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation strangers implementations libraries walk released release dry-run bench clean
@@ -74,7 +76,7 @@ strangers: $(VENV)/.installed-test
 	$(BIN)/python -m attnspec_authoring.strangers
 
 implementations: $(VENV)/.installed-test,implementations
-	$(BIN)/python -m pytest -n auto tests/use/action tests/unit/attnspec/process tests/unit/attnspec/targets tests/unit/attnspec/tensors tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_vectors tests/unit/attnspec_authoring/third_party
+	$(BIN)/python -m pytest -n auto $(NEED_LIBRARIES)
 	$(BIN)/python -m attnspec_authoring.third_party
 
 libraries: $(LIBRARIES:%=library-%)

@@ -95,7 +95,8 @@ def browser():
         pytest.skip("the browser tests need a Chromium: apt-get install chromium, or name it in ATTNSPEC_CHROMIUM")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-dev-shm-usage"],
         )
         yield browser
         browser.close()
@@ -105,5 +106,6 @@ def browser():
 def context(browser):
     """One context for all pages: a new one for each would take most of the time."""
     context = browser.new_context()
-    context.set_default_timeout(5000)
+    # A machine that is busy takes several seconds for what takes a tenth alone; a page that never answers still ends.
+    context.set_default_timeout(30_000)
     return context

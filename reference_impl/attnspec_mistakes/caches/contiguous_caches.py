@@ -14,10 +14,13 @@ from attnspec_mistakes.misread_memory import (
     without_gaps,
 )
 from attnspec_mistakes.mistake import Making
-from attnspec_mistakes.patches import Computation, altered, cut_to_bfloat16, defaulting, ignoring, patch
-from attnspec_reference.caches.append_cache import AppendedCache, append_cache, behind
+from attnspec_mistakes.patches import Computation, altered, cut_to_bfloat16, defaulting, ignoring, on_calls, patch
+from attnspec_reference.caches.append_cache import AppendedCache, append_cache, behind, check_inputs
 from attnspec_reference.caches.scatter_cache import ScatteredCache, check_ends, put, scatter_cache, slots_of
 from attnspec_reference.precision import Array, Integers
+
+CORES = 8
+"""How many share the rows of an update."""
 
 
 def appending(change: Callable[[Array, Array], Array]) -> Computation:
@@ -56,6 +59,12 @@ def broadcast_to_each_other(past: Array, new: Array) -> Array:
     """Append where one of the two has a single batch entry or head for several."""
     others = np.broadcast_shapes((*past.shape[:2], past.shape[3]), (*new.shape[:2], new.shape[3]))
     return behind(*(np.broadcast_to(each, (*others[:2], each.shape[2], others[2])) for each in (past, new)))
+
+
+def counts_unchecked(past_key: tuple[int, ...], past_value: tuple[int, ...], *new: tuple[int, ...]) -> None:
+    """Take past keys and values for as many as each other, and new ones, too."""
+    key, value = new
+    check_inputs(past_key, past_value[:2] + past_key[2:3] + past_value[3:], key, value[:2] + key[2:3] + value[3:])
 
 
 def scattering(change: Callable[[Integers, int, int, str], Integers]) -> Computation:
@@ -102,6 +111,23 @@ def bounded_alone(indices: Integers, new: int, steps: list[slice], length: int, 
 def of_any_length(indices: Integers, new: int, steps: list[slice], length: int, mode: str) -> None:
     """Hold tokens against the ends under linear, and take steps of any length under circular."""
     check_ends(indices, new, [] if mode == "circular" else steps, length, mode)
+
+
+def modulo_everywhere(entry: Array, slots: Integers, tokens: Array) -> None:
+    """Take every coordinate modulo the length of the cache."""
+    for others in np.ndindex(tokens.shape[1:]):
+        entry[(slots, *(coordinate % max(len(entry), 1) for coordinate in others))] = tokens[(slice(None), *others)]
+
+
+def runs_across_heads(entry: Array, slots: Integers, tokens: Array) -> None:
+    """Deal rows out to eight cores; each counts on in the head in which its first row lies."""
+    heads = list(np.ndindex(entry.shape[1:-1] or entry.shape[1:]))
+    share = -(-len(heads) * len(tokens) // CORES)
+    for row in range(len(heads) * len(tokens)):
+        head, token = divmod(row, len(tokens))
+        first, begun = divmod(row - row % share, len(tokens))
+        slot = (slots[begun] + row % share) % len(entry)
+        entry[(slot, *heads[first])] = tokens[(token, *heads[head])]
 
 
 def blended(entry: Array, slots: Integers, tokens: Array) -> None:
@@ -212,6 +238,7 @@ FUNCTIONS: Mapping[str, Making] = {
         append_cache, **dict.fromkeys(("past_key", "past_value", "key", "value"), heads_as_one_block)
     ),
     "append.past_remembered": remembering(append_cache, "past_key", "key"),
+    "append.counts_unchecked": patch(append_cache, check_inputs=counts_unchecked),
     "append.shapes_broadcast": patch(append_cache, check_inputs=lambda *_: None, behind=broadcast_to_each_other),
     "scatter.one_late": in_valid_calls(lambda indices, *rest: slots_of(indices + 1, *rest)),
     "scatter.index_ignored": ignoring(scatter_cache, "write_indices"),
@@ -230,6 +257,10 @@ FUNCTIONS: Mapping[str, Making] = {
     "scatter.one_late_after_wrap": in_valid_calls(one_late_after_wrap),
     "scatter.clamped_under_circular": in_valid_calls(clamped),
     "scatter.as_a_whole_to_the_beginning": in_valid_calls(at_the_beginning),
+    "scatter.modulo_everywhere": on_calls(
+        scatter_cache, lambda given: given.get("mode") == "circular", patch(scatter_cache, put=modulo_everywhere)
+    ),
+    "scatter.runs_across_heads": patch(scatter_cache, put=runs_across_heads),
     "scatter.blended": patch(scatter_cache, put=blended),
     "scatter.added": patch(scatter_cache, put=added),
     "scatter.others_zeroed": patch(scatter_cache, put=others_zeroed),

@@ -62,6 +62,11 @@ def of_first(*names: str) -> Computation:
     return computed
 
 
+def beside_padding(given: Mapping[str, Any]) -> bool:
+    """Say whether lengths of keys or padding are given."""
+    return given.get("key_lengths") is not None or given.get("left_padding") is not None
+
+
 def nothing_excluded(k: Integers, p: Integers, *_given: Any) -> Booleans:
     """Allow every pair."""
     return np.ones(np.broadcast_shapes(np.shape(k), np.shape(p)), dtype=np.bool_)

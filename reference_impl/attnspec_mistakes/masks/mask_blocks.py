@@ -174,11 +174,36 @@ def list_size_exchanged(size: Size) -> tuple[int, int]:
     return size[1], size[0]
 
 
+def cut_short(blocks: Booleans, columns: int) -> tuple[Integers, Integers]:
+    """Keep the first entries of a list, and count those that are below the count that it had."""
+    counts, indices = listed(blocks)
+    indices = indices[..., :columns]
+    return (indices < np.minimum(counts, columns)[..., np.newaxis]).sum(axis=-1), indices
+
+
+def cut_from_longer(**arguments: Any) -> Any:
+    """Make the lists for twice as many keys, where the rules go on there, and cut them to the blocks that there are."""
+    masks, keys = right(**arguments), length_of_keys(arguments)
+    if any(arguments.get(name) is not None for name in ("key_documents", "key_starts", "attended_blocks")):
+        return masks
+    aligned = {"key_lengths": np.array([keys])} if arguments.get("causal_alignment") == "bottom_right" else {}
+    longer = right(**{**aligned, **arguments, "key_length": 2 * keys}).mask
+    size, columns = arguments.get("block_size", (128, 128)), masks.block_indices.shape[-1]
+    counts, indices = cut_short(blocks_attended(longer, size), columns)
+    full_counts, full_indices = cut_short(blocks_attended_whole(longer, size), columns)
+    return masks._replace(
+        block_counts=counts, block_indices=indices, full_counts=full_counts, full_indices=full_indices
+    )
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.blocks_ignored": ignoring(attention_mask, "attended_blocks", "attended_block_size"),
     "attention_mask.blocks_inverted": looked_up(np.logical_not),
     "attention_mask.blocks_transposed": looked_up(transposed_where_square),
     "attention_mask.blocks_size_exchanged": steps(in_attended_block=size_exchanged),
+    "attention_mask.blocks_square": steps(
+        in_attended_block=lambda table, queries, keys, size: size_exchanged(table, queries, keys, (size[1], size[1]))
+    ),
     "attention_mask.blocks_of_first_head": looked_up(of_first_head),
     "attention_mask.blocks_of_first_entry": looked_up(of_first_entry),
     "attention_mask.blocks_heads_as_entries": heads_as_entries,
@@ -228,4 +253,5 @@ FUNCTIONS: Mapping[str, Making] = {
             False,
         )
     ),
+    "attention_mask.list_cut_from_longer": cut_from_longer,
 }

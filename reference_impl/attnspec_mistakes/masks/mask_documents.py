@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.masks.making_masks import of_first, right, steps
+from attnspec_mistakes.masks.making_masks import beside_padding, of_first, right, steps
 from attnspec_mistakes.masks.mask_rules import replacing_causality
 from attnspec_mistakes.mistake import Making
-from attnspec_mistakes.patches import altered, ignoring
+from attnspec_mistakes.patches import altered, ignoring, ignoring_where
 from attnspec_reference.masks.attention_mask import (
     attention_mask,
     document_of,
@@ -87,6 +87,9 @@ def by_starts_of_queries(**arguments: Any) -> Any:
 
 FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.documents_ignored": ignoring(attention_mask, "query_documents", "key_documents"),
+    "attention_mask.documents_ignored_beside_padding": ignoring_where(
+        attention_mask, beside_padding, "query_documents", "key_documents"
+    ),
     "attention_mask.documents_in_runs": altered(attention_mask, query_documents=in_runs, key_documents=in_runs),
     "attention_mask.documents_of_first_keys": steps(same_document=first_queries_of_keys),
     "attention_mask.no_document_sees_itself": steps(same_document=none_is_equal_to_none),

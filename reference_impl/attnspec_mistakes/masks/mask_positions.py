@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.masks.making_masks import BY_ENTRY, of_first, right, steps, written_anew
+from attnspec_mistakes.masks.making_masks import BY_ENTRY, beside_padding, of_first, right, steps, written_anew
 from attnspec_mistakes.mistake import Making
-from attnspec_mistakes.patches import Computation, altered, ignoring, replacing
+from attnspec_mistakes.patches import Computation, altered, ignoring, ignoring_where, on_calls, replacing
 from attnspec_reference.masks.attention_mask import attention_mask, counts_as_key, first_position
 from attnspec_reference.precision import Booleans, Integers
 
@@ -27,6 +27,11 @@ def always_bottom_right(**arguments: Any) -> Any:
     if arguments.get("offset") or "query_starts" in arguments:
         return right(**arguments)
     return right(**{**arguments, "causal_alignment": "bottom_right"})
+
+
+def every_key(keys: Integers, _padding: Integers, _lengths: Integers) -> Booleans:
+    """Count every key."""
+    return np.ones((1, 1, len(keys)), dtype=np.bool_)
 
 
 def padding_on_the_right(**arguments: Any) -> Any:
@@ -107,6 +112,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.key_lengths_ignored": steps(
         counts_as_key=lambda keys, padding, _lengths: counts_as_key(keys, padding, np.array([len(keys)]))
     ),
+    "attention_mask.key_lengths_ignored_without_causality": on_calls(
+        attention_mask, lambda given: not given.get("is_causal"), steps(counts_as_key=every_key)
+    ),
     "attention_mask.key_lengths_inclusive": steps(counts_as_key=keys_up_to_length),
     "attention_mask.key_lengths_of_first_entry": of_first("key_lengths"),
     "attention_mask.query_lengths_ignored": steps(
@@ -115,6 +123,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.query_lengths_as_keys": steps(
         counts_as_query=lambda queries, lengths: (queries <= lengths[:, np.newaxis])[:, :, np.newaxis]
     ),
+    "attention_mask.padding_replaces_causality": ignoring_where(attention_mask, beside_padding, "is_causal"),
     "attention_mask.padding_ignored": steps(
         counts_as_key=lambda keys, _padding, lengths: counts_as_key(keys, np.array([0]), lengths)
     ),

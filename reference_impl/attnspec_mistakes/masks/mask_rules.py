@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from attnspec_mistakes.masks.making_masks import of_first, right, steps, written_anew
-from attnspec_mistakes.mistake import Making
+from attnspec_mistakes.masks.making_masks import nothing_excluded, of_first, right, steps, written_anew
+from attnspec_mistakes.mistake import Making, of_sizes
 from attnspec_mistakes.patches import Computation, altered, ignoring, ignoring_where, on_calls
 from attnspec_reference.masks.attention_mask import at_or_before, attention_mask, in_chunk, in_prefix, in_window
 from attnspec_reference.precision import Booleans, Integers
@@ -175,6 +175,31 @@ def one_query(given: Mapping[str, Any]) -> bool:
     return given["query_length"] == 1
 
 
+def window_cuts_causality(**arguments: Any) -> Any:
+    """Add the window to the causal diagonal, so that causality ends where the window would ahead."""
+    left = (arguments.get("window") or (None,))[0]
+    if left is None or not arguments.get("is_causal"):
+        return right(**arguments)
+    return steps(
+        at_or_before=lambda k, p: at_or_before(k, p) | (k > p + left + 1),
+        in_window=nothing_excluded,
+    )(**arguments)
+
+
+def span_of_a_tile(size: int) -> Computation:
+    """Visit no more keys for a tile of queries than the window has before it, and a tile more."""
+
+    def near(k: Integers, p: Integers, window: Window) -> Booleans:
+        left, ahead = window
+        seen = in_window(k, p, window)
+        if left is None or ahead is not None:
+            return seen
+        first = p[:, np.arange(p.shape[1]) // size * size]
+        return seen & (k < np.maximum(first - left, 0) + left + size)
+
+    return on_calls(attention_mask, lambda given: not given.get("is_causal"), steps(in_window=near))
+
+
 FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.window_ignored": ignoring(attention_mask, "window"),
     "attention_mask.window_left_exclusive": sides(
@@ -195,6 +220,8 @@ FUNCTIONS: Mapping[str, Making] = {
     "attention_mask.window_alone_ignored": ignoring_where(
         attention_mask, lambda given: not given.get("is_causal"), "window"
     ),
+    "attention_mask.window_cuts_causality": window_cuts_causality,
+    "attention_mask.window_of_few_tiles": of_sizes(span_of_a_tile, 16, 4, 64, 128),
     "attention_mask.window_dropped_in_decoding": ignoring_where(attention_mask, one_query, "window"),
     "attention_mask.window_replaces_causality": replacing_causality("window"),
     "attention_mask.chunk_ignored": ignoring(attention_mask, "chunk"),

@@ -1,7 +1,8 @@
 """Attention whose keys are split into blocks, as engines split them: all are right, and some ask the batch how.
 
 The size of a block, by name, from the batch entry's position, the number of entries, the number of queries and the
-keys of the longest entry. `leaking`: rows of other entries are multiplied by 0, and added.
+keys of the longest entry. `leaking`: rows of other entries are multiplied by 0, and added. `in_one_product`:
+several queries are multiplied with keys in another order than one is, as libraries of linear algebra do it.
 """
 
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ SIZES = {
 }
 
 
-def adapter(size="fixed", *, leaking=False, dtypes=("float64",), **conventions):
+def adapter(size="fixed", *, leaking=False, in_one_product=False, dtypes=("float64",), **conventions):
     """Return an adapter to attention that splits so, with some declared conventions."""
 
     def attend(query, key, value, mask, scale):
@@ -32,10 +33,13 @@ def adapter(size="fixed", *, leaking=False, dtypes=("float64",), **conventions):
         allowed = np.broadcast_to(True if mask is None else mask, (entries, heads, queries, key.shape[2]))
         longest = int(allowed.any(axis=(1, 2)).sum(axis=-1).max(initial=0))
         output = np.zeros((*query.shape[:3], value.shape[-1]), query.dtype)
+        backwards = in_one_product and queries > 1
         for entry, head, row in np.ndindex(entries, heads, queries):
             of = entry, head
             step = SIZES[size](entry, entries, queries, longest)
-            output[of][row] = _one_row(query[of][row], key[of], value[of], allowed[of][row], scale, step)
+            terms = key[of] * query[of][row]
+            products = (np.flip(terms, -1) if backwards else terms).sum(axis=-1)
+            output[of][row] = _one_row(products, value[of], allowed[of][row], scale, step)
             if leaking:
                 output[of][row] += 0 * sum(value[other, head].sum() for other in range(entries) if other != entry)
         return output
@@ -49,16 +53,16 @@ def adapter(size="fixed", *, leaking=False, dtypes=("float64",), **conventions):
     )
 
 
-def _one_row(query, key, value, allowed, scale, size):
+def _one_row(products, value, allowed, scale, size):
     """Return one row of the output, its keys taken block by block."""
-    top, total, weighed = -np.inf, query.dtype.type(0), np.zeros(value.shape[-1], query.dtype)
-    for start in range(0, len(key), size):
+    top, total, weighed = -np.inf, products.dtype.type(0), np.zeros(value.shape[-1], products.dtype)
+    for start in range(0, len(products), size):
         chosen = np.flatnonzero(allowed[start : start + size]) + start
         if not len(chosen):
             continue
-        logits = (key[chosen] * query).sum(axis=-1) * query.dtype.type(scale)
+        logits = products[chosen] * products.dtype.type(scale)
         above = max(top, logits.max())
-        shrink, exponentials = np.exp(query.dtype.type(top - above)), np.exp(logits - above)
+        shrink, exponentials = np.exp(products.dtype.type(top - above)), np.exp(logits - above)
         total = total * shrink + exponentials.sum()
         weighed = weighed * shrink + (exponentials[:, None] * value[chosen]).sum(axis=0)
         top = above

@@ -109,8 +109,9 @@ def _by_document(given: SimpleNamespace) -> tuple[Position, Position]:
     of_key, keys = _numbered(given.key_starts, given.key_length)
     given.query_documents, given.key_documents = of_query[None], of_key[None]
     if given.causal_alignment == "bottom_right":
-        surplus = torch.diff(given.key_starts) - torch.diff(given.query_starts)
-        queries = queries + torch.where(of_query >= 0, surplus[of_query.clamp(min=0)], 0)
+        # Tokens of no document, numbered -1, find the 0 at the end.
+        surplus = torch.nn.functional.pad(torch.diff(given.key_starts) - torch.diff(given.query_starts), (0, 1))
+        queries = queries + surplus[of_query]
 
     def in_table(table: Any) -> Position:
         def position(_batch: Any, token: Any) -> Any:

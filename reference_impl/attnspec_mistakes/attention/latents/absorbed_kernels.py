@@ -24,6 +24,7 @@ from attnspec_mistakes.attention.latents.latent_patches import (
     tokens_repeated,
     tokens_viewed,
     weighed_with_all,
+    with_empty_blocks,
     with_scores_over_queries,
 )
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering
@@ -150,6 +151,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "absorbed.softmax_over_queries": patch(
         absorbed_latent_attention, scaled_dot_product_attention=with_scores_over_queries
     ),
+    "absorbed.empty_block_counts": patch(absorbed_latent_attention, scaled_dot_product_attention=with_empty_blocks),
     "absorbed.exponentials_overflow": attending(absorbed_latent_attention, largest_logit=nothing_subtracted),
     "absorbed.excluded_nan_leaks": attending(absorbed_latent_attention, weigh_values=weighed_with_all),
     "absorbed.nan_as_zero": altered(absorbed_latent_attention, latent=np.nan_to_num, key_rotary=np.nan_to_num),

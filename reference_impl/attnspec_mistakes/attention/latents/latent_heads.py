@@ -23,6 +23,7 @@ from attnspec_mistakes.attention.latents.latent_patches import (
     tokens_repeated,
     tokens_viewed,
     weighed_with_all,
+    with_empty_blocks,
     with_scores_over_queries,
 )
 from attnspec_mistakes.misread_memory import as_it_lies_in_memory, overwriting, remembering
@@ -263,6 +264,7 @@ FUNCTIONS: Mapping[str, Making] = {
     "latent.bottom_right_as_top_left": ignoring(latent_attention, "causal_alignment"),
     "latent.key_lengths_ignored": ignoring(latent_attention, "key_lengths"),
     "latent.softmax_over_queries": patch(latent_attention, scaled_dot_product_attention=with_scores_over_queries),
+    "latent.empty_block_counts": patch(latent_attention, scaled_dot_product_attention=with_empty_blocks),
     "latent.exponentials_overflow": attending(latent_attention, largest_logit=nothing_subtracted),
     "latent.excluded_nan_leaks": attending(latent_attention, weigh_values=weighed_with_all),
     "latent.nan_as_zero": altered(latent_attention, **dict.fromkeys((*TOKENS, "past_latent"), np.nan_to_num)),

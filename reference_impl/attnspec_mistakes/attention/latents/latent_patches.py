@@ -14,6 +14,9 @@ from attnspec_reference.precision import Array, Booleans
 TOKEN_AXES = 3
 """Batch, tokens and features: latents have no axis of heads."""
 
+KEYS_OF_A_BLOCK = 16
+"""The fewest keys that kernels take at a time."""
+
 HALF_PRECISION = 2
 """Bytes of a number."""
 
@@ -58,6 +61,19 @@ def with_scores_over_queries(*tensors: Any, **given: Any) -> Attention:
     values = np.repeat(values, logits.shape[1] // max(values.shape[1], 1), axis=1)
     rounded = {"weights": weights, "output": weights @ values}
     return attention._replace(**{name: array.astype(attention.output.dtype) for name, array in rounded.items()})
+
+
+def with_empty_blocks(*tensors: Any, **given: Any) -> Attention:
+    """Attend to sixteen keys at a time, and take 0 for the logarithm of a block in which nothing is attended."""
+    attention = scaled_dot_product_attention(*tensors, **given)
+    logits = attention.logits
+    blocks = range(0, logits.shape[-1], KEYS_OF_A_BLOCK)
+    empty = [np.all(logits[..., block : block + KEYS_OF_A_BLOCK] == -np.inf, axis=-1) for block in blocks]
+    dead = attention.logsumexp == -np.inf
+    total = np.logaddexp(attention.logsumexp, np.log(np.where(dead, 0, np.sum(empty, axis=0))))
+    share = np.where(dead, 1, np.exp(attention.logsumexp - np.where(dead, 0, total)))[..., np.newaxis]
+    changed = {"output": attention.output * share, "weights": attention.weights * share, "logsumexp": total}
+    return attention._replace(**{name: array.astype(attention.output.dtype) for name, array in changed.items()})
 
 
 def nothing_subtracted(logits: Array) -> Array:

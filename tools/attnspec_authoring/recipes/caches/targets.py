@@ -12,6 +12,7 @@ caches/append_one_token: new_first values_of_keys past_of_first
 caches/append_other_past_key: past_remembered
 caches/append_poisoned_past: nan_zeroed
 caches/append_readonly: written_in_place
+caches/append_rejects_fewer_past_values: counts_unchecked
 caches/append_rejects_fewer_values: shapes_broadcast
 caches/append_wide_values: heads_and_tokens_exchanged
 caches/pages_fortran_key: strides_ignored
@@ -28,6 +29,7 @@ caches/pages_rejects_beyond: into_pages_of_the_next
 caches/pages_rejects_one_feature: shapes_broadcast
 caches/pages_wide_values: values_left_out values_of_keys
 caches/scatter_axis_of_rank_5: axis_ignored
+caches/scatter_circular_many_heads: modulo_everywhere runs_across_heads
 caches/scatter_circular_one_token: circular_ignored one_late_after_wrap clamped_under_circular
 caches/scatter_circular_whole: first_index_alone_circular as_a_whole_to_the_beginning
 caches/scatter_digits: rest_rounded
@@ -48,7 +50,6 @@ caches/scatter_rejects_one_entry: update_broadcast
 caches/scatter_rejects_steps_beyond: steps_bounded_alone
 caches/scatter_steps_without_indices: steps_from_same_index history_of_last
 caches/slots_all: page_and_position_exchanged counted_from_first sorted pools_exchanged
-caches/slots_ends_of_a_run: run_by_its_ends
 caches/slots_fortran_key: strides_ignored
 caches/slots_gapped_slot_mapping: gaps_ignored
 caches/slots_no_token: others_zeroed
@@ -61,7 +62,7 @@ caches/slots_quantized_e4m3_middles: half_away_from_zero
 caches/slots_quantized_e4m3_nonfinite: infinity_to_nan
 caches/slots_quantized_e4m3_per_head: scale_of_first_head
 caches/slots_quantized_e4m3_three_quarters: towards_zero
-caches/slots_quantized_int8_beside_e4m3: saturated_as_keys quotient_in_half
+caches/slots_quantized_int8_beside_e4m3: run_by_its_ends saturated_as_keys quotient_in_half
 caches/slots_quantized_int8_beyond: not_saturated saturated_first saturated_symmetrically
 caches/slots_readonly: written_in_place
 caches/slots_rejects_beyond: beyond_dropped

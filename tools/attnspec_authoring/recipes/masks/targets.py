@@ -9,6 +9,7 @@ masks/again_parents: tree_root_comes_from_last
 masks/again_prefix_lengths: prefix_everywhere
 masks/again_window: window_left_ignored
 masks/all_blocks_window: any_rule
+masks/all_documents_lengths: documents_ignored_beside_padding
 masks/all_prefix_documents: prefix_across_documents
 masks/all_prefix_tree: prefix_across_blocks
 masks/all_tree_documents: first_rule_alone
@@ -24,7 +25,7 @@ masks/blocks_none: blocks_inverted
 masks/blocks_of_one: blocks_edited
 masks/blocks_one_row: blocks_not_repeated
 masks/blocks_ragged: blocks_ragged_left_out
-masks/blocks_tall: blocks_size_exchanged
+masks/blocks_tall: blocks_size_exchanged blocks_square
 masks/causal_17: next_position_included
 masks/causal_additive: additive_finite
 masks/causal_additive_bottom_right: additive_of_ones
@@ -67,7 +68,7 @@ masks/lengths_bottom_right: aligned_by_arrays
 masks/lengths_bottom_right_both: position_of_first_entry
 masks/lengths_bottom_right_queries: aligned_by_key_lengths
 masks/lengths_causal: query_lengths_as_keys
-masks/lengths_keys: key_lengths_ignored
+masks/lengths_keys: key_lengths_ignored key_lengths_ignored_without_causality
 masks/lengths_keys_none: key_lengths_inclusive
 masks/lengths_of_one_entry: padding_moves_queries
 masks/lengths_queries: query_lengths_ignored
@@ -80,7 +81,7 @@ masks/lists_gap: list_from_one list_contiguous
 masks/lists_heads: list_descending
 masks/lists_late: list_by_first_key
 masks/lists_none: list_by_position_alone
-masks/lists_ragged: full_beyond_the_end list_ragged_left_out
+masks/lists_ragged: full_beyond_the_end list_ragged_left_out list_cut_from_longer
 masks/lists_ragged_causal: list_size_ignored
 masks/lists_ragged_keys: list_counts_pairs list_size_exchanged
 masks/lists_sparse: full_by_first_query
@@ -95,7 +96,7 @@ masks/memory_lengths_reversed: always_forwards
 masks/memory_parents_readonly: parents_edited
 masks/padding_both_sides: key_lengths_of_first_entry
 masks/padding_left: padding_ignored
-masks/padding_left_causal: inputs_of_first_entry
+masks/padding_left_causal: inputs_of_first_entry padding_replaces_causality
 masks/padding_left_decode: padding_on_the_right
 masks/prefix_additive: additive_inverted
 masks/prefix_bottom_right: prefix_ignored
@@ -151,12 +152,13 @@ masks/window_bottom_right: window_right_exclusive
 masks/window_decode: window_around_index window_dropped_in_decoding
 masks/window_decode_lengths: position_of_next_entry
 masks/window_itself: window_ignored
-masks/window_left: window_left_exclusive
+masks/window_left: window_left_exclusive window_cuts_causality
 masks/window_left_open: window_right_ignored
 masks/window_left_open_far: window_open_as_length
 masks/window_open: window_open_as_zero
 masks/window_right_cut: window_remembered
 masks/window_right_open: window_mirrored
+masks/window_right_open_long: window_of_few_tiles
 masks/window_wide: window_replaces_causality
 """
 """A line a case: its id, and the mistakes that it is there to catch, each without the short name of its operation."""

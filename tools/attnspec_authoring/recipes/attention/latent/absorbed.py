@@ -11,12 +11,12 @@ from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, TOP_CAUSAL, booleans, floats
 from attnspec_authoring.recipes.attention.latent.latents import (
     ABSORBED,
-    ALL_SHORT,
     BEYOND_FLOAT16,
     ONE_QUERY,
     Latents,
-    beyond_float16,
+    first_two,
     latents,
+    two_of,
 )
 from attnspec_authoring.recipes.attention.latent.naive import LAYOUTS
 from attnspec_authoring.recipes.authoring import WITHOUT_FLOAT16, table
@@ -106,15 +106,16 @@ def mask_cases() -> Iterator[AuthoredCase]:
 
 def number_cases() -> Iterator[AuthoredCase]:
     """Meet numbers beyond float16, and NaN, attended and excluded."""
-    for name, heads, of in (("absorbed_beyond_float16", 1, ""), ("absorbed_beyond_float16_heads", 2, " of two heads")):
-        sizes = replace(ONE_QUERY, heads=heads)
+    one_query = (("", "", ONE_QUERY), ("_heads", " of two heads", replace(ONE_QUERY, heads=2, keys=4)))
+    for suffix, of, sizes in one_query:
+        name = f"absorbed_beyond_float16{suffix}"
         yield absorbed(name, f"one query{of}, tokens beyond float16")(
             sizes,
-            replaced=beyond_float16(name, ABSORBED, sizes),
+            replaced=first_two(name, ABSORBED, sizes, BEYOND_FLOAT16),
             dtypes=WITHOUT_FLOAT16,
             scale=1 / BEYOND_FLOAT16,
             **TOP_CAUSAL,
-            **ALL_SHORT,
+            **two_of(sizes),
         )
     nan = grid("latent/absorbed_nan_excluded/latent", (2, 3, 3))
     nan[0, 2, 1] = np.nan

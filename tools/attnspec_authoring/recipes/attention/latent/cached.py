@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, TOP_CAUSAL, booleans, floats
-from attnspec_authoring.recipes.attention.latent.latents import BEYOND_FLOAT16, NAIVE, Latents, beyond_float16, latents
+from attnspec_authoring.recipes.attention.latent.latents import (
+    BEYOND_FLOAT16,
+    NAIVE,
+    ONE_QUERY,
+    Latents,
+    first_two,
+    latents,
+)
 from attnspec_authoring.recipes.authoring import WITHOUT_FLOAT16, table
 from attnspec_authoring.recipes.generator import grid
 
@@ -50,14 +58,13 @@ def cases() -> Iterator[AuthoredCase]:
     yield case("cache_present_without_past", "without a past, the new tokens are all there is")(
         clauses="past.present", outputs=PRESENT
     )
-    name, sizes = "cache_beyond_float16", Latents(1, 1, 1, 2, 2, 1, 1, 1, past=1)
-    yield case(name, "one query beside cached tokens beyond float16")(
+    name, sizes = "cache_beyond_float16", replace(ONE_QUERY, keys=1, past=1)
+    yield case(name, "one query, cached tokens beyond float16")(
         sizes,
-        replaced=beyond_float16(name, NAIVE, sizes),
+        replaced=first_two(name, NAIVE, sizes, BEYOND_FLOAT16),
         dtypes=WITHOUT_FLOAT16,
-        outputs=PRESENT,
+        outputs="present_latent",
         scale=1 / BEYOND_FLOAT16,
-        **TOP_CAUSAL,
     )
     yield case("cache_other_past_latent", "past_latent is changed alone in a second call")(
         DECODE, changed_argument=ChangedArgument("past_latent", reversed=True)

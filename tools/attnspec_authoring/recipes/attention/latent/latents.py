@@ -73,15 +73,21 @@ class Latents:
         }
 
 
-ONE_QUERY = Latents(batch=1, heads=1, queries=1, keys=4, latent=2, content=1, rotary=1, value=1)
-ALL_SHORT: dict[str, Any] = {"mask": np.array([[True, True, False, True]]), "key_lengths": [2]}
-"""One batch entry of two tokens in a buffer for four; cut at its beginning, the mask excludes the first token."""
+ONE_QUERY = Latents(batch=1, heads=1, queries=1, keys=17, latent=1, content=1, rotary=1, value=1)
+"""Seventeen tokens: behind a block of sixteen there is another."""
 
 
-def beyond_float16(name: str, of: str, sizes: Latents) -> dict[str, Any]:
-    """Draw latents and rotated keys of which float16 holds few, for a scale that is smaller by the same factor."""
-    drawn = sizes.drawn(f"latent/{name}", of)
-    return {tensor: array * BEYOND_FLOAT16 for tensor, array in drawn.items() if tensor in TOKENS}
+def two_of(sizes: Latents) -> dict[str, Any]:
+    """Give one batch entry two tokens in a larger buffer; cut at its beginning, the mask excludes the first one."""
+    return {"mask": np.array([[True, True, *[False] * (sizes.keys - 3), True]]), "key_lengths": [2]}
+
+
+def first_two(name: str, of: str, sizes: Latents, factor: float = 1.0) -> dict[str, Any]:
+    """Draw latents and rotated keys, times a factor; those behind the first two are zeros."""
+    drawn = {tensor: array * factor for tensor, array in sizes.drawn(f"latent/{name}", of).items() if tensor in TOKENS}
+    for array in drawn.values():
+        array[:, 2:] = 0
+    return drawn
 
 
 @headed

@@ -9,13 +9,13 @@ import numpy as np
 from attnspec.cases import ChangedArgument
 from attnspec_authoring.recipes.attention.attention import BOTTOM_CAUSAL, TOP_CAUSAL, booleans, floats
 from attnspec_authoring.recipes.attention.latent.latents import (
-    ALL_SHORT,
     BEYOND_FLOAT16,
     NAIVE,
     ONE_QUERY,
     Latents,
-    beyond_float16,
+    first_two,
     latents,
+    two_of,
 )
 from attnspec_authoring.recipes.authoring import WITHOUT_FLOAT16
 from attnspec_authoring.recipes.generator import grid
@@ -136,10 +136,9 @@ def mask_cases() -> Iterator[AuthoredCase]:
     yield latents("naive_fully_masked", "a query that may attend to no token")(
         mask=np.array([[False, False, False], [True, False, True]]), outputs="weights logsumexp output_latent"
     )
-    unread = grid("latent/naive_one_query_causal/latent", (1, 4, 2))
-    unread[0, 3, 0] = np.nan
-    yield latents("naive_one_query_causal", "one query, two of four tokens that count, a mask")(
-        ONE_QUERY, replaced={"latent": unread}, outputs="output_latent", **TOP_CAUSAL, **ALL_SHORT
+    name = "naive_one_query_causal"
+    yield latents(name, "one query, two of seventeen tokens that count, a mask")(
+        ONE_QUERY, replaced=first_two(name, NAIVE, ONE_QUERY), **TOP_CAUSAL, **two_of(ONE_QUERY)
     )
     yield latents("naive_no_keys", "no tokens at all")(Latents(keys=0), outputs="logsumexp")
 
@@ -152,11 +151,11 @@ def number_cases() -> Iterator[AuthoredCase]:
     name = "naive_beyond_float16"
     yield latents(name, "one query, tokens beyond float16")(
         ONE_QUERY,
-        replaced=beyond_float16(name, NAIVE, ONE_QUERY),
+        replaced=first_two(name, NAIVE, ONE_QUERY, BEYOND_FLOAT16),
         dtypes=WITHOUT_FLOAT16,
         scale=1 / BEYOND_FLOAT16,
         **TOP_CAUSAL,
-        **ALL_SHORT,
+        **two_of(ONE_QUERY),
     )
     nan = grid("latent/naive_nan_excluded/latent", (2, 3, 3))
     nan[0, 2, 1] = np.nan

@@ -58,8 +58,8 @@ def cases() -> Iterator[AuthoredCase]:
             dtypes=("float64", "float32"),
             rejects=Rejects(f"{title[0].upper()}{title[1:]} do not fit.", counterpart, STRICT if strict else None),
         )
-    one_token = Latents(batch=1, queries=1, keys=1, latent=2, content=1, value=1)
-    matrices = {name: grid(f"latent/rejects_one_head/{name}", (1, 2, 1)) for name in ("w_key", "w_value")}
+    one_token = Latents(batch=1, queries=1, keys=1, latent=1, content=1, value=1)
+    matrices = {name: grid(f"latent/rejects_one_head/{name}", (1, 1, 1)) for name in ("w_key", "w_value")}
     yield latents("rejects_one_head", "matrices of one head for two")(
         one_token,
         clauses="rejects.heads",

@@ -21,7 +21,7 @@ latent/naive_fully_masked: fully_masked_takes_first
 latent/naive_large_scores: exponentials_overflow
 latent/naive_nan_excluded: excluded_nan_leaks
 latent/naive_nan_attended: nan_as_zero
-latent/naive_one_query_causal: mask_cut_in_front one_query_sees_all
+latent/naive_one_query_causal: mask_cut_in_front one_query_sees_all empty_block_counts
 latent/naive_beyond_float16: kept_in_float16
 latent/naive_no_keys: no_tokens_nan
 latent/naive_readonly: key_matrix_scaled_in_place
@@ -51,7 +51,7 @@ latent/absorbed_fully_masked: fully_masked_takes_first
 latent/absorbed_large_scores: logsumexp_of_another_scale exponentials_overflow
 latent/absorbed_nan_excluded: excluded_nan_leaks
 latent/absorbed_nan_attended: nan_as_zero
-latent/absorbed_beyond_float16: mask_cut_in_front one_query_sees_all kept_in_float16
+latent/absorbed_beyond_float16: mask_cut_in_front one_query_sees_all kept_in_float16 empty_block_counts
 latent/absorbed_no_keys: no_tokens_nan
 latent/absorbed_readonly: query_scaled_in_place
 latent/absorbed_fortran: strides_ignored

@@ -73,7 +73,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             if (layout, name[-3:]) in (("fortran", "key"), ("gapped", "lue")) or (layout, name) == ("reversed", "key")
         ),
         append("heads_last_gapped", "heads side by side in memory, with gaps between tokens")(
-            2, 2, 1, 2, memory_order=dict.fromkeys(INPUTS, "heads_last_gapped")
+            2, 1, 1, 2, memory_order=dict.fromkeys(INPUTS, "heads_last_gapped")
         ),
         append("prefix", "beginnings of longer arrays, past keys of zeros")(
             1,
@@ -116,13 +116,14 @@ def cases() -> tuple[AuthoredCase, ...]:
             {"key": (2, 1, 3, 1), "value": (2, 1, 3, 1)},
             refused=("The past has two heads, the new tokens have one.", "append_equal_widths"),
         ),
-        append("rejects_tokens_without_heads", "tokens without heads are refused")(
+        append("rejects_fewer_past_values", "fewer past values than keys are refused")(
             1,
             1,
             1,
+            widths=(1, 1),
             clauses=("rejects.shape",),
-            shapes=dict.fromkeys(INPUTS, (1, 1, 1)),
-            refused=("Tensors have no axis of heads.", "append_plain"),
+            shapes={"past_key": (1, 1, 2, 1)},
+            refused=("A key has no value.", "append_plain"),
         ),
         append("rejects_fewer_values", "fewer new values than keys are refused")(
             clauses=("rejects.shape",), shapes={"value": (2, 1, 1, 1)}, refused=("A key has no value.", "append_plain")

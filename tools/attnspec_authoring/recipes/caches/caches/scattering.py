@@ -85,6 +85,12 @@ def cases() -> tuple[AuthoredCase, ...]:
         scatter("circular_one_wraps", "circular, one entry goes over the end, the other does not")(
             (0, 3), new=4, clauses=around, attributes=CIRCULAR
         ),
+        scatter("circular_many_heads", "circular, more heads than the cache has room for")(
+            (1,), (1, 4, 3, 1), 3, around, attributes=CIRCULAR
+        ),
+        scatter("circular_many_heads_last", "circular, more heads than room along the last axis")(
+            (2,), (1, 4, 3), 3, (*around, "axis"), attributes={"axis": -1, **CIRCULAR}
+        ),
         scatter("stated_linear", "linear, stated")(clauses=("mode.default", "index"), attributes={"mode": "linear"}),
         scatter("poisoned", "NaN and infinity where nothing is written and where something is")(poison=full),
         scatter("poisoned_circular", "NaN and infinity, circular")(

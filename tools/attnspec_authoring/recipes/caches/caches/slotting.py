@@ -58,7 +58,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         slots("plain", "three tokens in two pages of three")(),
         slots("one_token", "one token, as in decoding")((3,)),
         slots("all", "every slot once, in no order")((3, 0, 5, 1, 4, 2)),
-        slots("ends_of_a_run", "between the ends of a run in no order")((0, 2, 1, 3), (1, 4), widths=(1, 1)),
         slots("pages_of_four", "pages of four tokens, two of them")((6, 1, 4), (2, 4)),
         slots("square", "as many pages as tokens in a page, as heads and features")((1, 2), (2, 2), 2, (2, 2)),
         slots("equal_widths", "two heads, keys and values of one width")((5, 2), heads=2, widths=(1, 1)),
@@ -72,9 +71,6 @@ def cases() -> tuple[AuthoredCase, ...]:
         ),
         slots("skipped_all", "every token is skipped")((-1, -1), clauses=skipped),
         slots("skipped_by_other_numbers", "negative numbers other than -1")((-2, 4, -6, 1), clauses=skipped),
-        slots("skipped_in_a_run", "a token is skipped in a run of slots")(
-            (0, -1, 2), (1, 3), widths=(1, 1), clauses=skipped
-        ),
         slots("skipped_far", "a negative number beyond the pool")((5, -100, 2), clauses=skipped),
         slots("skipped_between_pages", "every second token is skipped")((0, -1, 3, -3, 5), clauses=skipped),
         slots("poisoned", "NaN and infinity where nothing is written and where something is")(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from attnspec_authoring.recipes.authoring import AuthoredCase
 
+PADDING_GIVEN = "huggingface/transformers/pull/46634"
 APART = [[0, 1, 0, 0, 1, 1]]
 
 
@@ -31,6 +32,17 @@ def together() -> Iterator[AuthoredCase]:
     )
     yield mask("all_window_documents", "a window inside of documents")(
         6, f"{all_of} window documents", window=[2, 1], documents=APART
+    )
+    yield mask("all_documents_lengths", "documents of batch entries, of which fewer keys count")(
+        6,
+        f"{all_of} documents lengths batch",
+        documents=[[0, 0, 1, 1, 1, 2], [3, 3, 3, 4, 4, 4]],
+        key_lengths=[6, 5],
+        report=PADDING_GIVEN,
+        **CAUSAL,
+    )
+    yield mask("all_documents_padding", "documents behind padding")(
+        5, f"{all_of} documents left_padding", documents=[[0, 0, 0, 1, 1]], left_padding=[1], report=PADDING_GIVEN
     )
     yield mask("all_chunk_documents", "chunks counted through documents")(
         6, f"{all_of} chunk documents", chunk=4, documents=[[0, 0, 0, 1, 1, 1]], **CAUSAL

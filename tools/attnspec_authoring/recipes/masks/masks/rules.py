@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ONE_TOO_MANY = "ml-explore/mlx-lm/pull/390"
 IGNORED_ALONE = "jax-ml/jax/issues/32300"
 BOTH_SIDES = "huggingface/transformers/issues/39408"
+SPAN_OF_A_TILE = "flashinfer-ai/flashinfer/pull/4992"
 LLAMA_4 = "huggingface/transformers/issues/37351"
 DECODE_STEP = "nod-ai/amd-shark-ai/pull/1452"
 
@@ -33,6 +34,12 @@ def windows() -> Iterator[AuthoredCase]:
     )
     yield mask("window_both", "one position back and two ahead")(6, window, window=[1, 2])
     yield mask("window_right_open", "two positions back, open ahead")(5, window, window=[2, None])
+    yield mask("window_right_open_long", "open ahead, more keys than a tile and the window have")(
+        (2, 140), window, window=[1, None], report=SPAN_OF_A_TILE
+    )
+    yield mask("window_right_open_tiles", "open ahead, behind a past, in several tiles")(
+        (18, 40), "window offset", window=[3, None], offset=5, report=SPAN_OF_A_TILE
+    )
     yield mask("window_left_open", "open back, one position ahead")(5, window, window=[None, 1])
     yield mask("window_open", "open to both sides")((3, 4), window, window=[None, None])
     yield mask("window_itself", "its own position alone")(4, window, window=[0, 0])
