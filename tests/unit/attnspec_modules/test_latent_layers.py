@@ -9,6 +9,7 @@ import pytest
 import attnspec
 from attnspec.base.errors import TargetError
 from attnspec_modules.attention.adapting import found_layer
+from attnspec_modules.attention.latents.latent_holder import is_latent
 from attnspec_modules.attention.latents.latent_widths import Needed, possible_ties, widths_for
 from attnspec_modules.attention.layer_reading import LatentTies
 
@@ -146,19 +147,23 @@ def test_an_order_that_published_weights_do_not_have_is_graded_and_said():
     assert "Doubtful: kv_b_proj.weight holds up_value, up_key in that order" in report.declaration.guessed
 
 
-def test_a_norm_that_cannot_be_left_out_is_said():
-    by_hand = (
-        "self.kv_b_proj(self.kv_a_layernorm(compressed_kv))",
-        "self.kv_b_proj(torch.nn.functional.rms_norm(compressed_kv, (self.kv_lora_rank,)))",
-    )
-    with pytest.raises(TargetError, match="normalizes its latents in its own code"):
-        found_layer(layer("latent_of_checkpoints", by_hand), {})
+BY_HAND = (
+    "self.kv_b_proj(self.kv_a_layernorm(compressed_kv))",
+    "self.kv_b_proj(torch.nn.functional.rms_norm(compressed_kv, (self.kv_lora_rank,)))",
+)
+GATED = ("self.softmax_scale =", "self.gate = nn.Linear(config.hidden_size, 7)\n        self.softmax_scale =")
 
 
-def test_matrices_that_are_none_of_latent_attention_are_said():
-    more = ("self.softmax_scale =", "self.gate = nn.Linear(config.hidden_size, 7)\n        self.softmax_scale =")
-    with pytest.raises(TargetError, match="which are not its matrices"):
-        found_layer(layer("latent_of_checkpoints", more), {})
+@pytest.mark.parametrize(
+    ("replaced", "said"),
+    [(BY_HAND, "normalizes its latents in its own code"), (GATED, "which are not its matrices")],
+)
+def test_a_layer_that_cannot_be_graded_is_said(replaced, said):
+    changed = layer("latent_of_checkpoints", replaced)
+    with pytest.raises(TargetError, match=said):
+        found_layer(changed, {})
+    assert is_latent(changed)
+    assert not is_latent(Needed)
 
 
 @pytest.mark.parametrize("words", [{"rotary"}, set(), {"content", "rotary", "value_width"}, {"head_width", "rotary"}])
@@ -172,7 +177,4 @@ def test_widths_hold_what_is_needed_at_the_same_scale(words, content):
         assert 2 * widths.value_width <= tokens >= 9
         assert np.sqrt(widths.joined) == factor * np.sqrt(needed.content + needed.rotary)
         assert ties.content != "head" or tokens == 2 * widths.content
-
-
-def test_a_width_of_its_own_is_that_of_the_case():
-    assert widths_for(LatentTies(), Needed(2, 4, 2, 6, 8, 20))[1].content == 4
+    assert widths_for(LatentTies(), Needed(2, 2 * content, 2, 6, 8, 20))[1].content == 2 * content

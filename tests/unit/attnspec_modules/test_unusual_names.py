@@ -109,18 +109,11 @@ def test_an_entry_means_what_its_name_and_its_default_say(name, default, meaning
     assert likely_meaning_of(name, default) == meaning
 
 
-def test_a_tree_mask_is_a_mask(tmp_path):
-    report = validated(tmp_path, ("mask=None, ", "tree_mask=None, "), ("; mask (B", "; tree_mask (B"), (CAUSAL, TREE))
+def test_what_engines_give_beside_tokens_is_known(tmp_path):
+    renamed = ("mask=None, ", "tree_mask=None, block_tables=None, cu_seqlens=None, ")
+    report = validated(tmp_path, renamed, ("; mask (B", "; tree_mask (B"), (CAUSAL, TREE))
     assert report.conforms
     assert "mask tree_mask (B, H, Sq, Sk): 1 may be attended" in report.declaration.guessed
-
-
-def test_what_engines_give_beside_tokens_is_not_tried_and_said(tmp_path):
-    report = validated(tmp_path, ("mask=None, shelf", "block_tables=None, cu_seqlens=None, shelf"))
-    assert report.conforms
     assert "not tried, and left out of each call: block_tables, cu_seqlens" in report.declaration.guessed
-
-
-def test_what_engines_demand_is_said(tmp_path):
     with pytest.raises(TargetError, match=r"demands 'slot_mapping'\. A layer is called with tokens and masks"):
         validated(tmp_path, ("x, mask=None", "x, slot_mapping"))

@@ -109,7 +109,9 @@ def _attended(runner: LatentRunner, given: Mapping[str, Any]) -> NDArray[Any]:
     if queries > keys:
         raise Unsupported("it takes one sequence, and there are more queries than latents")
     if not all(np.isfinite(given[name].astype(np.float64)).all() for name in _TENSORS):
-        raise Unsupported("its projections mix the features of a token, and NaN or infinity would spread to all of them")
+        raise Unsupported(
+            "its projections mix the features of a token, and NaN or infinity would spread to all of them"
+        )
     first = keys - queries if is_causal and given.get("causal_alignment") == "bottom_right" else 0
     before_and_after = ((0, 0), (0, 0), (first, keys - queries - first), (0, 0))
     content, rotary = np.pad(content, before_and_after), np.pad(rotary, before_and_after)
