@@ -9,7 +9,7 @@ from typing import Any
 
 from attnspec.base.errors import TargetError
 from attnspec.contract import OPERATIONS
-from attnspec_modules.attention.finding import find_reading
+from attnspec_modules.attention.finding import Finder, find_reading
 from attnspec_modules.attention.holder import holder_of
 from attnspec_modules.attention.latents.latent_holder import is_latent, latent_holder_of, written_latent_layer
 from attnspec_modules.attention.layer import LayerRunner
@@ -83,7 +83,7 @@ def _found(found: object, renames: Mapping[str, str]) -> tuple[type, Reading, tu
     layer_class = found if isinstance(found, type) else type(found)
     library = library_of(found)
     assert library is not None
-    return layer_class, *find_reading(layer_class, None if found is layer_class else found, library, renames)
+    return layer_class, *find_reading(Finder(layer_class, None if found is layer_class else found, library, renames))
 
 
 def _runner(layer_class: type, reading: Reading) -> LayerRunner:

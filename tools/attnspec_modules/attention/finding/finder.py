@@ -16,7 +16,7 @@ from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.caches import DICT, cache_classes, is_named_cache
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
-from attnspec_modules.attention.finding.forwards import forms_of, forward_of, not_tried
+from attnspec_modules.attention.finding.forwards import forms_of, forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import (
     Candidates,
@@ -73,8 +73,8 @@ class Finder:
         self.library, self.library_name = library_called(library), library
         method = method_of(layer_class)
         assert method is not None
-        forward, masks = forward_of(layer_class, method, renames)
-        self.reading = Reading({}, forward, masks=masks, left_out=not_tried(layer_class, method))
+        forward, masks, left_out = forward_of(layer_class, method, renames)
+        self.reading = Reading({}, forward, masks=masks, left_out=left_out)
         self.sizes = self.usual_sizes
         self.said: list[str] = []
         self.doubts: list[str] = []
@@ -403,19 +403,11 @@ def _has_heads(constructor: Mapping[str, Any]) -> bool:
     return any(each == {"": None} or "heads" in each.values() for each in (*nested, constructor))
 
 
-def find_reading(
-    layer_class: type, instance: object, library: str, renames: Mapping[str, str]
-) -> tuple[Reading, tuple[str, ...]]:
-    """Return how a layer is read, and what was not clear about it.
+def find_reading(finder: Finder) -> tuple[Reading, tuple[str, ...]]:
+    """Return how a layer is read, and what was not clear about it, when all steps of its finder are taken.
 
     Raises TargetError, which asks by name for what cannot be found.
     """
-    finder = Finder(layer_class, instance, library, renames)
-    return find_with(finder)
-
-
-def find_with(finder: Finder) -> tuple[Reading, tuple[str, ...]]:
-    """Take all steps of a finder, and return what it found; raises TargetError."""
     with warnings.catch_warnings():
         # Of probes, nobody is to be warned.
         warnings.simplefilter("ignore")

@@ -21,8 +21,10 @@ _VALUES: Mapping[str, Any] = {"true": True, "false": False, "zero": 0}
 _ROTATIONS = ("positions", "rotation", "cosine", "sine")
 
 
-def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tuple[Forward, tuple[MaskForm, ...]]:
-    """Return how a layer is called, and its masks, whose form is not known yet.
+def forward_of(
+    layer_class: type, method: str, renames: Mapping[str, str]
+) -> tuple[Forward, tuple[MaskForm, ...], tuple[str, ...]]:
+    """Return how a layer is called, its masks, whose form is not known yet, and in words what is left out of the call.
 
     `renames` has own names first. Raises TargetError for an argument without a default that nothing is known of.
     """
@@ -83,7 +85,8 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
         unnamed = (each.name for each in parameters if meanings.get(each.name) is None and each.default is None)
         cache = next((name for name in unnamed if name not in tokens), None)
     found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), optional=optional)
-    return found, tuple(masks)
+    others = ", ".join(name for name, meaning in meanings.items() if meaning == "other")
+    return found, tuple(masks), (f"not tried, and left out of each call: {others}",) if others else ()
 
 
 def _refuse_others(called: str, demanded: list[inspect.Parameter]) -> None:
@@ -93,13 +96,6 @@ def _refuse_others(called: str, demanded: list[inspect.Parameter]) -> None:
             f"{called} demands {demanded[0].name!r}. A layer is called with tokens and masks; trees, documents, slots "
             "and pages are graded of functions: name the core as one, --as OPERATION"
         )
-
-
-def not_tried(layer_class: type, method: str) -> tuple[str, ...]:
-    """Return a sentence on arguments of a call that are known by name, and left at their defaults."""
-    names = inspect.signature(getattr(layer_class, method)).parameters
-    others = [name for name in names if meaning_of("forward", name) == "other"]
-    return (f"not tried, and left out of each call: {', '.join(others)}",) if others else ()
 
 
 def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[inspect.Parameter]) -> dict[str, str]:

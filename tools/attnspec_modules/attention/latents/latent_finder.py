@@ -13,26 +13,16 @@ from attnspec_modules.attention.checking.composed_attention import Array, are_al
 from attnspec_modules.attention.checking.composed_latents import NEEDED, LatentSteps, composed_latents, latent_sample
 from attnspec_modules.attention.checking.norm_mistakes import USUAL_EPSILON, Norm
 from attnspec_modules.attention.constructing import Sizes, constructor_of, has_word
-from attnspec_modules.attention.finding.finder import Finder, find_with
+from attnspec_modules.attention.finding.finder import Finder
 from attnspec_modules.attention.finding.rotary_reading import Expecting, rotation_of
 from attnspec_modules.attention.latents.latent_parameters import assignments
 from attnspec_modules.attention.latents.latent_runner import LatentRunner
 from attnspec_modules.attention.latents.latent_weights import SIDE_BY_SIDE
 from attnspec_modules.attention.latents.latent_widths import possible_ties, widths_for
-from attnspec_modules.attention.layer_reading import LATENT_WORDS, LatentTies, Placement, Reading, Rotation
+from attnspec_modules.attention.layer_reading import LATENT_WORDS, LatentTies, Placement, Rotation
 from attnspec_modules.libraries import Parameter
 
 _WORDS = (*LATENT_WORDS, "head_width", "value_width")
-
-
-def find_latent_reading(
-    layer_class: type, instance: object, library: str, renames: Mapping[str, str]
-) -> tuple[Reading, tuple[str, ...]]:
-    """Return how a layer of latent attention is read, and what was not clear about it.
-
-    Raises TargetError where its matrices are not those of latent attention, or it is called with several sequences.
-    """
-    return find_with(LatentFinder(layer_class, instance, library, renames))
 
 
 class NormalizesError(TargetError):

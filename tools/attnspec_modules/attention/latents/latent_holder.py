@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from attnspec.base.errors import Unsupported
 from attnspec_modules.attention.checking import latents_checked
 from attnspec_modules.attention.constructing import UndecidedError, constructor_of, has_word
+from attnspec_modules.attention.finding import find_reading
 from attnspec_modules.attention.found_in_words import findings
-from attnspec_modules.attention.latents.latent_finder import find_latent_reading
+from attnspec_modules.attention.latents.latent_finder import LatentFinder
 from attnspec_modules.attention.latents.latent_runner import LatentRunner
 from attnspec_modules.attention.latents.latent_weights import of_case
 from attnspec_modules.attention.layer import Call
@@ -43,7 +44,9 @@ def latent_holder_of(found: object, renames: Mapping[str, str]) -> SimpleNamespa
     layer_class = found if isinstance(found, type) else type(found)
     library = library_of(found)
     assert library is not None
-    reading, unclear = find_latent_reading(layer_class, None if found is layer_class else found, library, renames)
+    reading, unclear = find_reading(
+        LatentFinder(layer_class, None if found is layer_class else found, library, renames)
+    )
     runner = LatentRunner(layer_class, library_called(library), reading)
     by_itself = latents_checked(runner)
     name = layer_class.__name__

@@ -34,7 +34,10 @@ def assignments(
         shapes = {
             name: shape_of(name, chosen.widths, chosen.tokens, heads, has_query_down=has_query_down) for name in wanted
         }
-        possible = {path: _as_named(path, _placements(each, shapes)) for path, each in matrices.items()}
+        possible: dict[str, list[Placement]] = {}
+        for path, each in matrices.items():
+            every, said = _placements(each, shapes), _SAID.get(meaning_of_parameter(path) or "", ())
+            possible[path] = [one for one in every if {*one.tensors} <= {*said}] or every
         for number, choice in enumerate(product(*possible.values())):
             if number > _MOST_TRIED:
                 break
@@ -72,10 +75,3 @@ def _axes(names: tuple[str, ...], shapes: Mapping[str, tuple[int, ...]]) -> Iter
             return
     width = sum(shapes[name][1] * (shapes[name][2] if len(first) == 3 else 1) for name in names)
     yield "de", {"d": first[0], "e": width}
-
-
-def _as_named(path: str, placements: list[Placement]) -> list[Placement]:
-    """Return the placements of which a parameter's name speaks, or all where it speaks of none."""
-    said = _SAID.get(meaning_of_parameter(path) or "", ())
-    named = [each for each in placements if {*each.tensors} <= {*said}]
-    return named or placements
