@@ -49,6 +49,19 @@ def long_in_order(cache: Array, new: Array, slots: Integers, steps: list[slice])
     return np.stack(windows)
 
 
+def ring_in_order_of_text(**arguments: Any) -> WrittenWindow:
+    """Where several tokens come to a ring that has gone round, take its slots for the order of the text."""
+    keep, new = arguments.get("keep", 0), np.shape(arguments["key"])[2]
+    for name in ("key_cache", "value_cache"):
+        cache = np.array(arguments[name])
+        ring = cache[:, :, keep:]
+        for entry, past in zip(ring, arguments["past_lengths"], strict=True):
+            if new > 1 and past > cache.shape[2]:
+                entry[...] = np.roll(entry, past - keep, axis=1)
+        arguments[name] = cache
+    return write_window(**arguments)
+
+
 def last_of_step(cache: Array, new: Array, slots: Integers, steps: list[slice]) -> Array:
     """Write the last token of each step alone."""
     return written(cache, new, slots, [slice(max(step.stop - 1, step.start), step.stop) for step in steps])
@@ -158,6 +171,7 @@ FUNCTIONS: Mapping[str, Making] = {
     ),
     "window.long_keeps_first": patch(write_window, written=long_keeps_first),
     "window.long_in_order": patch(write_window, written=long_in_order),
+    "window.ring_in_order_of_text": ring_in_order_of_text,
     "window.last_of_step": patch(write_window, written=last_of_step),
     "window.lengths_of_first": altered(write_window, past_lengths=of_first),
     "window.lengths_of_longest": altered(

@@ -3,6 +3,7 @@
 import pytest
 
 import attnspec
+from attnspec.base.errors import TargetError
 from attnspec_modules.attention.names import likely_meaning_of
 
 SOURCE = '''
@@ -43,6 +44,8 @@ class Attending:
 '''
 CAUSAL = "np.tril(np.ones(scores.shape[-2:], bool), old)"
 MASKED = "np.ones(scores.shape[-2:], bool) if mask is None else np.asarray(mask) != 0"
+
+TREE = MASKED.replace("mask", "tree_mask")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -104,3 +107,13 @@ def test_the_1_of_a_shape_is_no_value_of_a_mask(tmp_path):
 )
 def test_an_entry_means_what_its_name_and_its_default_say(name, default, meaning):
     assert likely_meaning_of(name, default) == meaning
+
+
+def test_what_engines_give_beside_tokens_is_known(tmp_path):
+    renamed = ("mask=None, ", "tree_mask=None, block_tables=None, cu_seqlens=None, ")
+    report = validated(tmp_path, renamed, ("; mask (B", "; tree_mask (B"), (CAUSAL, TREE))
+    assert report.conforms
+    assert "mask tree_mask (B, H, Sq, Sk): 1 may be attended" in report.declaration.guessed
+    assert "not tried, and left out of each call: block_tables, cu_seqlens" in report.declaration.guessed
+    with pytest.raises(TargetError, match=r"demands 'slot_mapping'\. A layer is called with tokens and masks"):
+        validated(tmp_path, ("x, mask=None", "x, slot_mapping"))

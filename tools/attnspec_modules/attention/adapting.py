@@ -9,8 +9,9 @@ from typing import Any
 
 from attnspec.base.errors import TargetError
 from attnspec.contract import OPERATIONS
-from attnspec_modules.attention.finding import find_reading
+from attnspec_modules.attention.finding import Finder, find_reading
 from attnspec_modules.attention.holder import holder_of
+from attnspec_modules.attention.latents.latent_holder import is_latent, latent_holder_of, written_latent_layer
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_adapter_text import adapter_of
 from attnspec_modules.attention.layer_reading import Forward, MaskForm, Placement, Reading, Rotation
@@ -31,6 +32,8 @@ def found_layer(found: object, renames: Mapping[str, str]) -> SimpleNamespace | 
         return _of_function(found, renames)
     if is_norm(found):
         return norm_of(found)
+    if is_latent(found):
+        return latent_holder_of(found, renames)
     layer_class, reading, unclear = _found(found, renames)
     return holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
 
@@ -47,6 +50,8 @@ def written_layer(found: object, imports: list[str]) -> tuple[str, tuple[str, ..
     """
     if is_norm(found):
         return written_norm(found, imports)
+    if is_latent(found):
+        return written_latent_layer(found, imports)
     layer_class, reading, unclear = _found(found, {})
     holder = holder_of(_runner(layer_class, reading), layer_class.__name__, unclear)
     operations = tuple(name for name in OPERATIONS if hasattr(holder, name))
@@ -78,7 +83,7 @@ def _found(found: object, renames: Mapping[str, str]) -> tuple[type, Reading, tu
     layer_class = found if isinstance(found, type) else type(found)
     library = library_of(found)
     assert library is not None
-    return layer_class, *find_reading(layer_class, None if found is layer_class else found, library, renames)
+    return layer_class, *find_reading(Finder(layer_class, None if found is layer_class else found, library, renames))
 
 
 def _runner(layer_class: type, reading: Reading) -> LayerRunner:

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from attnspec_modules.attention.layer_reading import WORDS
+from attnspec_modules.attention.layer_reading import LATENT_WORDS, WORDS, LatentWidths
 from attnspec_modules.attention.names import likely_meaning_of, meaning_of
 from attnspec_modules.libraries.kinds import attributes_of, is_dict
 
@@ -26,6 +26,7 @@ class Sizes(NamedTuple):
     `keys` and `values` are widths of projections, and `context` that of the tokens of both, where they are others.
     `dropout` is a rate, 0 but where it is to be seen that evaluation leaves dropout out.
     `kv_heads` is the number of heads of keys and values, where it is another; `theta` is the base of rotary positions.
+    `latents` are the widths of a layer of latent attention.
     """
 
     width: int
@@ -39,6 +40,7 @@ class Sizes(NamedTuple):
     dropout: float = 0.0
     kv_heads: int | None = None
     theta: float = 10000.0
+    latents: LatentWidths | None = None
 
 
 class Settings(dict[str, Any]):
@@ -58,18 +60,38 @@ class UndecidedError(Exception):
         self.names = names
 
 
-def constructor_of(layer_class: type, instance: object = None, said: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def constructor_of(
+    layer_class: type, instance: object = None, said: Mapping[str, Any] | None = None, *, is_latent: bool = False
+) -> dict[str, Any]:
     """Return the arguments of a constructor: words for numbers of a case, or values; a configuration is a dict.
 
-    `said` has those that are known already. Raises UndecidedError.
+    `said` has those that are known already. Widths of latents mean something to a layer of latent attention alone.
+    Raises UndecidedError.
     """
     found = _arguments(layer_class, layer_class, instance, dict(said or {}))
+    if not is_latent:
+        found = _without_latents(layer_class, found)
     nested = [value for value in found.values() if is_dict(value)]
     if "heads" not in found.values() and not nested:
         found |= _likely_heads(layer_class, found)
     if "width" not in found.values() and not nested:
         found |= _globals(layer_class)
     return found
+
+
+def _without_latents(layer_class: type, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments without those that latents alone have, which are left at their defaults."""
+    latents = {name for name, value in found.items() if isinstance(value, str) and value in LATENT_WORDS}
+    demanded = [each.name for each in _parameters(layer_class) if each.name in latents and each.default is _EMPTY]
+    if demanded:
+        raise UndecidedError(demanded)
+    return {
+        name: {own: each for own, each in value.items() if not (isinstance(each, str) and each in LATENT_WORDS)}
+        if is_dict(value)
+        else value
+        for name, value in found.items()
+        if name not in latents
+    }
 
 
 def _likely_heads(layer_class: type, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,6 +296,8 @@ def _named(name: str, value: Any, sizes: Sizes) -> Any:
 
 
 def _number(value: Any, sizes: Sizes) -> Any:
+    if sizes.latents is not None and value in (*LATENT_WORDS, "head_width", "value_width"):
+        return getattr(sizes.latents, value)
     if value == "context":
         return sizes.context or sizes.width
     if value == "kv_heads":
@@ -296,7 +320,8 @@ class _Guessed(Settings):
 
     def _guess(self, name: str) -> Any:
         meaning = meaning_of("constructor", name)
-        if meaning is None or meaning in ("config", "rngs"):
+        is_of_others = meaning in LATENT_WORDS and self.sizes.latents is None
+        if meaning is None or is_of_others or meaning in ("config", "rngs"):
             raise KeyError(name)
         return _named(name, _VALUES[meaning], self.sizes) if meaning in _VALUES else _number(meaning, self.sizes)
 

@@ -53,7 +53,9 @@ def _value(value: Any) -> str:
 def _of_projections(reading: Reading) -> str:
     said = [f"{path} is {_placed(each)}" for path, each in reading.parameters.items()]
     outside = "; it has no output projection, which is done outside"
-    if "w_output" in reading.tensors:
+    if reading.latents is not None:
+        outside = ""
+    elif "w_output" in reading.tensors:
         outside = "" if "b_output" in reading.tensors else "; its output has no bias, which is added outside"
     if reading.runs_head_by_head:
         outside += "; several heads are called one after another"
@@ -62,11 +64,14 @@ def _of_projections(reading: Reading) -> str:
 
 def _placed(placement: Placement) -> str:
     names = ", ".join(placement.tensors)
-    turned = placement.axes.startswith("d") if placement.tensors == ("w_output",) else placement.axes.endswith("d")
+    is_output = placement.tensors in (("w_output",), ("output",))
+    turned = placement.axes.startswith("d") if is_output else placement.axes.endswith("d")
     together = placement.axes.replace("d", "")
     order = ""
     if len(placement.tensors) > 1:
-        order = ", head by head" if together.find("h") < together.find("r") else ", side by side"
+        # Of latents, no axis counts the tensors: they stand side by side in each head, where there are heads.
+        by_head = "h" in together and ("r" not in together or together.find("h") < together.find("r"))
+        order = ", head by head" if by_head else ", side by side"
     return f"{names}{order}{', transposed' if turned and 'e' in placement.axes else ''}"
 
 
@@ -86,7 +91,8 @@ def _of_call(reading: Reading) -> str:
 def _of_rotation(reading: Reading) -> str:
     if not reading.rotates:
         return ""
-    left_out = "positions inside it are left out of the cases, since multi_head_attention has none"
+    has_them = "multi_head_attention has none" if reading.latents is None else "these begin with rotated tensors"
+    left_out = f"positions inside it are left out of the cases, since {has_them}"
     if reading.rotation is None:
         return left_out
     pairing, theta, share = reading.rotation.pairing, reading.rotation.theta, reading.rotation.share

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec.base.errors import Unsupported
 from attnspec.contract.dtypes import numpy_dtype
-from attnspec_modules.attention.around import made_louder, subtracted, without_normalisations
+from attnspec_modules.attention.around import (
+    filled_norms,
+    is_inside,
+    made_louder,
+    normalising_parts,
+    subtracted,
+    without_normalisations,
+)
 from attnspec_modules.attention.caches import cache_in, contents, first_cache
 from attnspec_modules.attention.constructing import Sizes, globals_with, made_with, scope_of
-from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, MaskForm, Reading, Rotation
-from attnspec_modules.attention.masking import CannotSayError, fitting_mask
-from attnspec_modules.attention.placing import filled, of_each_head
+from attnspec_modules.attention.layer_reading import BIASES, MATRICES, Forward, Reading, Rotation
+from attnspec_modules.attention.masking import CannotSayError, fitting_mask, nothing_hidden
+from attnspec_modules.attention.placing import filled, of_each_head, projected
 from attnspec_modules.attention.rotating import (
     is_rotary,
     is_table,
@@ -40,7 +47,7 @@ _MOST_KEPT = 64
 class Made(NamedTuple):
     """A layer, the parameters it holds, its state before any call, whether it has positions inside, and rotary ones.
 
-    `normalises` are parts of it that normalize, which are left out, and their parameters with them.
+    `normalises` are parts of it that normalize, and `norms` their parameters, filled where they are not left out.
     """
 
     layer: Any
@@ -49,6 +56,7 @@ class Made(NamedTuple):
     has_positions: bool
     rotates: bool
     normalises: tuple[str, ...] = ()
+    norms: Mapping[str, Parameter] = {}
 
 
 class Grown(NamedTuple):
@@ -79,21 +87,36 @@ class Call(NamedTuple):
 class LayerRunner:
     """Runs layers of a class as they are read; `raw` gives arguments of the call beside those of the reading.
 
-    Positions inside are left out, unless there is a `rotation`, of which tables are given that the call demands.
+    Positions inside are left out, unless there is a `rotation`, of which tables are given that the call demands; so
+    are norms, but for those of the parts that it `normalizes`.
     """
 
-    def __init__(self, layer_class: type, library: Library, reading: Reading, rotation: Rotation | None = None) -> None:
+    def __init__(
+        self,
+        layer_class: type,
+        library: Library,
+        reading: Reading,
+        rotation: Rotation | None = None,
+        *,
+        normalizes: tuple[str, ...] = (),
+    ) -> None:
         self.layer_class, self.library, self.reading, self.rotation = layer_class, library, reading, rotation
+        self.normalizes = normalizes
         self._made: dict[tuple[Any, ...], Made] = {}
         self._rotating = rotating_functions(layer_class)
 
-    def with_forward(self, forward: Forward) -> LayerRunner:
+    def with_forward(self, forward: Forward) -> Self:
         """Return a runner of the same layer that is called otherwise."""
-        return LayerRunner(self.layer_class, self.library, replace(self.reading, forward=forward), self.rotation)
+        reading = replace(self.reading, forward=forward)
+        return type(self)(self.layer_class, self.library, reading, self.rotation, normalizes=self.normalizes)
 
-    def rotating(self, rotation: Rotation) -> LayerRunner:
+    def rotating(self, rotation: Rotation | None) -> Self:
         """Return a runner of the same layer with its rotary positions."""
-        return LayerRunner(self.layer_class, self.library, self.reading, rotation)
+        return type(self)(self.layer_class, self.library, self.reading, rotation, normalizes=self.normalizes)
+
+    def normalizing(self, parts: Iterable[str]) -> Self:
+        """Return a runner of the same layer with some of its norms."""
+        return type(self)(self.layer_class, self.library, self.reading, self.rotation, normalizes=(*parts,))
 
     def made(self, sizes: Sizes, dtype: str) -> Made:
         """Return a layer for shapes and a dtype, which is made anew where there is none."""
@@ -110,14 +133,12 @@ class LayerRunner:
             has_positions = (self.rotation is None and still(layer)) or rotates
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
-            normalises = without_normalisations(layer)
-            parameters = {
-                path: each
-                for path, each in self.library.parameters(layer).items()
-                if not path.startswith(tuple(f"{part}." for part in normalises))
-            }
+            normalises = tuple(normalising_parts(layer))
+            without_normalisations(layer, self.normalizes)
+            parameters = self.library.parameters(layer)
+            norms = {path: parameters.pop(path) for path in list(parameters) if is_inside(path, normalises)}
             state = self.library.state(layer)
-            self._made[sizes, dtype] = Made(layer, parameters, state, has_positions, rotates, normalises)
+            self._made[sizes, dtype] = Made(layer, parameters, state, has_positions, rotates, normalises, norms)
         return self._made[sizes, dtype]
 
     @contextmanager
@@ -301,7 +322,8 @@ class LayerRunner:
             nothing = np.zeros((width, width), dtype)
             given["w_key"] = np.concatenate([given["w_key"], nothing])
             given["w_value"] = np.concatenate([nothing, given["w_value"]])
-        self.library.fill(made.layer, filled(self.reading.parameters, shapes, given, heads, sizes.kv_heads or heads))
+        numbers = filled(self.reading.parameters, shapes, given, heads, sizes.kv_heads or heads)
+        self.library.fill(made.layer, numbers | filled_norms(made.norms, self.normalizes, dtype))
         return made
 
     def _sizes(self, call: Call, heads: int, weights: Mapping[str, NDArray[Any]]) -> Sizes:
@@ -340,7 +362,8 @@ class LayerRunner:
         if raw is None:
             named |= self._mask(call, sizes.heads, past)
         else:
-            named |= {form.name: nothing_hidden(form, call) for form in self.reading.masks if form.needed} | dict(raw)
+            needed = (form for form in self.reading.masks if form.needed)
+            named |= {form.name: nothing_hidden(form, call.key) for form in needed} | dict(raw)
         return named
 
     def _mask(self, call: Call, heads: int, past: int) -> dict[str, Any]:
@@ -379,21 +402,8 @@ class LayerRunner:
         return output, weights
 
 
-def nothing_hidden(form: MaskForm, call: Call) -> NDArray[Any] | None:
-    """Return a mask that hides nothing, where there can be no call without one: lengths are those of the keys."""
-    return np.full(call.key.shape[:1], call.key.shape[1], np.int64) if form.meaning == "lengths" else None
-
-
 def _fills(reading: Reading, made: Made, name: str) -> bool:
     """Return whether a layer, as it was made, has a parameter for a matrix; one head may do without its output's."""
     patterns = {path: of_each_head(path)[0] for path in made.parameters}
     found = (reading.parameters.get(path) or reading.parameters.get(pattern) for path, pattern in patterns.items())
     return any(name in placement.tensors for placement in found if placement is not None)
-
-
-def projected(output: NDArray[Any], matrix: NDArray[Any], bias: NDArray[Any] | None) -> NDArray[Any]:
-    """Return the output of a layer that has no output projection, times the case's own, rounded once."""
-    result = output.astype(np.float64) @ matrix.astype(np.float64)
-    if bias is not None:
-        result = result + bias.astype(np.float64)
-    return result.astype(output.dtype)

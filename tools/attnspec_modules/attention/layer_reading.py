@@ -25,8 +25,16 @@ WORDS = (
     "causal",
     "theta",
     "rngs",
+    "latent",
+    "query_latent",
+    "content",
+    "rotary",
+    "joined",
 )
 """What stands for a number of the case among the arguments of a constructor."""
+
+LATENT_WORDS = ("latent", "query_latent", "content", "rotary", "joined")
+"""Those of them that layers of latent attention alone are made with."""
 
 
 def are_same(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -118,13 +126,49 @@ class Rotation:
 
 
 @dataclass(frozen=True)
+class LatentWidths:
+    """Features of a layer of latent attention: of each head, of latents, and of what its arguments stand for.
+
+    A head of queries has `content` features and `rotary` ones, one of values `value_width`. `head_width` stands for
+    whatever the layer calls so.
+    """
+
+    content: int
+    rotary: int
+    value_width: int
+    latent: int
+    query_latent: int
+    head_width: int
+
+    @property
+    def joined(self) -> int:
+        """Features of a query, those that are rotated with them."""
+        return self.content + self.rotary
+
+
+@dataclass(frozen=True)
+class LatentTies:
+    """Widths of a layer of latent attention that follow from others.
+
+    `content` is ``own`` for a width of its own, ``head`` for D / H, ``rest`` for D / H without the rotary features;
+    `value` is ``own``, ``content``, ``joined`` or ``head``. `head_width` says what it calls the width of a head:
+    ``content`` or ``joined``. `has_rotary`: some features are rotated.
+    """
+
+    content: str = "own"
+    value: str = "own"
+    head_width: str = "content"
+    has_rotary: bool = True
+
+
+@dataclass(frozen=True)
 class Reading:
     """All that was found of a layer.
 
     `causality` is ``built in``, ``unless masked`` (built in where no mask is given), ``constructor``, ``argument``,
     ``mask`` or ``none``. `rotates`: there are positions inside; `rotation` says which, where they are rotary. `dropout`
     is the rate with which it is made: above 0 where evaluation does not leave it out. `residual`: it adds its tokens to
-    what it attends to.
+    what it attends to. `latents` are the ties of a layer of latent attention, whose `parameters` hold other tensors.
     """
 
     constructor: Mapping[str, Any]
@@ -141,6 +185,7 @@ class Reading:
     dtypes: tuple[str, ...] = ("float64",)
     conventions: Mapping[str, str] = field(default_factory=dict[str, str])
     without: tuple[str, ...] = ()
+    latents: LatentTies | None = None
 
     def takes_one_context(self, key: NDArray[Any], value: NDArray[Any]) -> bool:
         """Return whether keys and values come as one tensor: they are the same, or there is no other way."""

@@ -133,3 +133,8 @@ def _in_form(form: MaskForm, mask: NDArray[Any], shape: tuple[int, ...], dtype: 
         else:
             index.append(0)
     return np.ascontiguousarray(mask[tuple(index)])
+
+
+def nothing_hidden(form: MaskForm, key: NDArray[Any]) -> NDArray[Any] | None:
+    """Return a mask that hides nothing, where there can be no call without one: lengths are those of the keys."""
+    return np.full(key.shape[:1], key.shape[1], np.int64) if form.meaning == "lengths" else None

@@ -106,13 +106,13 @@ def possible_axes(
     if len(tensors) > 1:
         letters = "r" + letters
     lengths = {**sizes, "r": len(tensors)}
-    found = ["".join(order) for order in permutations(letters) if _fits([lengths[letter] for letter in order], shape)]
+    found = ["".join(order) for order in permutations(letters) if fits([lengths[letter] for letter in order], shape)]
     # Heads that alternate within one axis are a mistake in cutting, and no way of storing.
     cut = [order for order in found if _heads_first(order)]
     return sorted(cut or found, key=lambda order: _unlikely(order, letters))
 
 
-def _fits(lengths: list[int], shape: tuple[int, ...]) -> bool:
+def fits(lengths: list[int], shape: tuple[int, ...]) -> bool:
     """Return whether consecutive lengths multiply to a shape, no axis of it cutting through one."""
     left = list(lengths)
     for length in shape:
@@ -132,3 +132,11 @@ def _unlikely(order: str, usual: str) -> tuple[bool, bool, str]:
     """Return what makes an order unlikely: tensors inside heads, and a matrix that is applied transposed."""
     is_turned = {"d", "e"} <= {*usual} and len({each.index("d") < each.index("e") for each in (order, usual)}) > 1
     return order.replace("d", "").find("r") > 0, is_turned, order
+
+
+def projected(output: NDArray[Any], matrix: NDArray[Any], bias: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the output of a layer that has no output projection, times the case's own, rounded once."""
+    result = output.astype(np.float64) @ matrix.astype(np.float64)
+    if bias is not None:
+        result = result + bias.astype(np.float64)
+    return result.astype(output.dtype)

@@ -9,7 +9,8 @@ from attnspec_modules.libraries import library_of, method_of
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-_OPERATIONS = (None, "multi_head_attention", "single_head_attention")
+_OF_WEIGHTS = (None, "multi_head_attention", "single_head_attention")
+_OPERATIONS = (*_OF_WEIGHTS, "latent_attention")
 
 
 def is_layer(found: object, operation: str | None = None) -> bool:
@@ -20,7 +21,7 @@ def is_layer(found: object, operation: str | None = None) -> bool:
     """
     # A compiled function is an object that wraps one.
     if inspect.isroutine(getattr(found, "__wrapped__", found)):
-        return operation in _OPERATIONS and takes_weights(found)
+        return operation in _OF_WEIGHTS and takes_weights(found)
     library = library_of(found) if operation in _OPERATIONS else None
     if library != "plain":
         return library is not None

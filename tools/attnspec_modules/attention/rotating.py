@@ -62,7 +62,8 @@ def table_of(value: Any, positions: range, sizes: Sizes, dtype: Any, rotation: R
     count = len(positions)
     if value == "positions":
         return (np.arange(positions.start, positions.stop) if rotation else np.zeros(count, np.int64))[np.newaxis]
-    angles = np.zeros((count, sizes.width // sizes.heads // 2))
+    turned = sizes.width // sizes.heads if sizes.latents is None else sizes.latents.rotary
+    angles = np.zeros((count, turned // 2))
     if rotation is not None:
         angles = angles_of(positions, 2 * angles.shape[1], rotation)
     if value == "rotation":

@@ -80,6 +80,7 @@ caches/window_long_prefill: first_replaced_always long_keeps_first long_in_order
 caches/window_no_token: others_zeroed
 caches/window_of_one: values_left_out values_of_keys
 caches/window_other_keep: keep_counted_twice one_more_kept ring_of_the_whole_window lengths_remembered
+caches/window_over_the_end: ring_in_order_of_text
 caches/window_readonly: written_in_place
 caches/window_rejects_keep_all: nothing_replaceable_kept
 caches/window_rejects_one_entry: shapes_broadcast

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,16 +23,18 @@ _THEN_ONE_BY_ONE = ((0, _FIRST), *_ONE_BY_ONE[_FIRST:])
 _CHUNKS = ((0, 3), (3, 5), (5, TOKENS))
 
 
-def cache_check(runner: LayerRunner) -> str | None:
+def cache_check(runner: LayerRunner, sample_in: Callable[[str], Sample] | None = None) -> str | None:
     """Return how a cache goes wrong, nothing where it is right; None where that cannot be said.
 
-    That is where the layer is not causal without it, or takes no call that fills it.
+    That is where the layer is not causal without it, or takes no call that fills it. `sample_in` gives tokens and
+    weights in a dtype, where they are no matrices of multi-head attention.
     """
     is_causal = runner.reading.causality != "none"
     first = (_THEN_ONE_BY_ONE if is_causal else _ONE_BY_ONE)[:1]
     # A cache may have a dtype of its own, which the widest does not fit.
     for dtype in runner.reading.dtypes:
-        sample = sample_of(runner.reading, dtype=dtype)._replace(is_causal=True)
+        sample = sample_of(runner.reading, dtype=dtype) if sample_in is None else sample_in(dtype)
+        sample = sample._replace(is_causal=True)
         if not isinstance(_answer(runner, sample, first), str):
             break
     else:
@@ -94,6 +96,8 @@ def _compared(
     if are_alike(got, whole):
         return ""
     rotation = runner.rotation
+    if "w_query" not in sample.weights:
+        return f"with a cache, {said} give another output than all tokens at once: {difference(got, whole)}"
     for sentence, mistake in cache_mistakes(has_rotation=rotation is not None):
         if are_alike(got, in_parts(sample, parts, rotation, mistake)):
             return f"with a cache, {sentence}: {difference(got, whole)}"

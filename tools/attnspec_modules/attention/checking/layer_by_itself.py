@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from attnspec.base.errors import TargetError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.implementation import LayerCheck
 from attnspec_modules.attention.checking.cached import cache_check
@@ -18,6 +19,7 @@ from attnspec_modules.attention.checking.composed_attention import (
     sample_of,
 )
 from attnspec_modules.attention.checking.head_mistakes import group_mistakes, rotary_mistakes
+from attnspec_modules.attention.checking.normalized_heads import normalizes_itself, norms_check, norms_of_heads
 from attnspec_modules.attention.constructing import has_word
 from attnspec_modules.attention.layer import LayerRunner
 from attnspec_modules.attention.layer_reading import Rotation
@@ -43,25 +45,44 @@ def checked(runner_of: Callable[[Rotation | None], LayerRunner]) -> Checked:
     still = runner_of(None)
     reading = still.reading
     found: dict[str, str | None] = {}
-    plain = _answer(still, sample_of(reading))
+    plain = answer_of(still, sample_of(reading))
     if not isinstance(plain, str) and are_alike(plain, composed(sample_of(reading))):
         # What is wrong without them is found by the cases.
         if has_word(still.layer_class, reading.constructor, "kv_heads"):
             found["grouped_heads"] = _grouped_heads(still)
         if reading.rotation is not None:
             found["rotary"] = _rotary(runner_of, reading.rotation, grouped=found.get("grouped_heads") == "")
+        found["norms"] = _norms(still if found.get("rotary") != "" else runner_of(reading.rotation))
+    elif not isinstance(plain, str) and normalizes_itself(plain, sample_of(reading)):
+        raise TargetError(
+            f"{still.layer_class.__name__} normalizes queries and keys in its own code, which multi_head_attention "
+            "does not, and which cannot be left out. Have modules called q_norm and k_norm do it, or validate the "
+            "attention without it"
+        )
     if reading.forward.grows is not None:
         found["cache"] = cache_check(still if reading.rotation is None else runner_of(reading.rotation))
+    return checks_of(_OPERATION, found, reading.dtypes[0])
+
+
+def checks_of(operation: str, found: Mapping[str, str | None], dtype: str) -> Checked:
+    """Return checks by their names, and what went wrong in them; None for one that could not be made."""
     made = {name: message for name, message in found.items() if message is not None}
-    prefix, dtype = f"{OPERATIONS[_OPERATION].short_name}.layer", reading.dtypes[0]
+    prefix = f"{OPERATIONS[operation].short_name}.layer"
     words = [f"{name.replace('_', ' ')} {'wrong' if message else 'right'}" for name, message in made.items()]
     return Checked(
-        tuple(LayerCheck(_OPERATION, f"{prefix}.{name}", dtype, message) for name, message in made.items()),
+        tuple(LayerCheck(operation, f"{prefix}.{name}", dtype, message) for name, message in made.items()),
         (f"beside the cases, called by itself: {', '.join(words)}",) if made else (),
     )
 
 
-def _answer(runner: LayerRunner, sample: Sample) -> Array | str:
+def _norms(runner: LayerRunner) -> str | None:
+    """Return how norms of queries and keys go wrong; None where there are none."""
+    sample = sample_of(runner.reading)
+    parts, norms = norms_of_heads(runner, sample)
+    return norms_check(runner, sample, answer_of(runner.normalizing(parts), sample), norms) if norms else None
+
+
+def answer_of(runner: LayerRunner, sample: Sample) -> Array | str:
     """Return the output of a layer, or the words of what it raised."""
     try:
         return runner.run(sample.call, sample.weights, sample.heads)[0]
@@ -80,7 +101,7 @@ def _grouped_heads(still: LayerRunner) -> str | None:
         raise
     except BaseException:
         return None
-    got, expected = _answer(still, sample), composed(sample)
+    got, expected = answer_of(still, sample), composed(sample)
     where = f"with {sample.heads} heads of queries and {sample.kv_heads} of keys and values"
     if isinstance(got, str):
         return f"{where} {got}"
@@ -95,7 +116,7 @@ def _grouped_heads(still: LayerRunner) -> str | None:
 def _rotary(runner_of: Callable[[Rotation | None], LayerRunner], rotation: Rotation, *, grouped: bool) -> str | None:
     """Return how rotary positions go wrong."""
     sample = sample_of(runner_of(None).reading, grouped=grouped)
-    got, expected = _answer(runner_of(rotation), sample), composed(sample, rotated_as_they_should(rotation))
+    got, expected = answer_of(runner_of(rotation), sample), composed(sample, rotated_as_they_should(rotation))
     if isinstance(got, str):
         return f"with rotary positions {got}"
     if not are_alike(got, expected):
@@ -118,7 +139,7 @@ def _of_another_base(runner_of: Callable[[Rotation | None], LayerRunner], rotati
     runner = runner_of(other)
     if not has_word(runner.layer_class, runner.reading.constructor, "theta"):
         return ""
-    got, expected = _answer(runner, sample), composed(sample, rotated_as_they_should(other))
+    got, expected = answer_of(runner, sample), composed(sample, rotated_as_they_should(other))
     if isinstance(got, str):
         return f"with the base {_OTHER_BASE:g} of rotary positions {got}"
     if are_alike(got, expected):

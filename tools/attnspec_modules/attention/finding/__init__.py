@@ -3,6 +3,6 @@
 Nothing is chosen because it makes the layer right: a layer with a mistake is read as what it says it is.
 """
 
-from attnspec_modules.attention.finding.finder import find_reading
+from attnspec_modules.attention.finding.finder import Finder, find_reading
 
-__all__ = ["find_reading"]
+__all__ = ["Finder", "find_reading"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from attnspec.contract.implementation import DOUBTED
 from attnspec_modules.attention.caches import DICT, cache_classes, is_named_cache
 from attnspec_modules.attention.constructing import Sizes, UndecidedError, constructor_of
 from attnspec_modules.attention.finding.conventions import conventions_of
-from attnspec_modules.attention.finding.forwards import forward_of
+from attnspec_modules.attention.finding.forwards import forms_of, forward_of
 from attnspec_modules.attention.finding.mask_probes import mask_found
 from attnspec_modules.attention.finding.parameters import (
     Candidates,
@@ -27,6 +27,7 @@ from attnspec_modules.attention.finding.parameters import (
 from attnspec_modules.attention.finding.probes import (
     is_inside_float32,
     is_proportional,
+    keeps_a_triangle,
     rate_seen,
     remembers,
     shares,
@@ -45,7 +46,6 @@ from attnspec_modules.attention.layer import Call, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES, Forward, MaskForm, Placement, Reading
 from attnspec_modules.attention.masking import fitting_mask
 from attnspec_modules.attention.names import meaning_of
-from attnspec_modules.attention.rotating import OTHER_FORMS
 from attnspec_modules.libraries import library_called, method_of
 from attnspec_modules.libraries.kinds import attributes_of, entries_of, is_dict, is_listed
 
@@ -64,39 +64,48 @@ _TRIED = ("width", "heads", "length", 0.0, True, None, "head_width")
 class Finder:
     """What is found of a layer's class, step by step."""
 
+    runner_class: type[LayerRunner] = LayerRunner
+    usual_sizes = _SIZES
+
     def __init__(self, layer_class: type, instance: object, library: str, renames: Mapping[str, str]) -> None:
         self.layer_class, self.instance, self.renames = layer_class, instance, renames
         self.name = layer_class.__name__
         self.library, self.library_name = library_called(library), library
         method = method_of(layer_class)
         assert method is not None
-        forward, masks = forward_of(layer_class, method, renames)
-        self.reading = Reading({}, forward, masks=masks)
-        self.sizes = _SIZES
+        forward, masks, left_out = forward_of(layer_class, method, renames)
+        self.reading = Reading({}, forward, masks=masks, left_out=left_out)
+        self.sizes = self.usual_sizes
         self.said: list[str] = []
         self.doubts: list[str] = []
         self.usual: Mapping[str, Placement] = {}
         self.source = source_of(layer_class)
-        self.runner = self._runner()
+        self.runner = self.runner_with()
 
-    def _runner(self, **changes: Any) -> LayerRunner:
-        return LayerRunner(self.layer_class, self.library, replace(self.reading, **changes))
+    def runner_with(self, **changes: Any) -> LayerRunner:
+        """Return a runner of what was found, with changes."""
+        return self.runner_class(self.layer_class, self.library, replace(self.reading, **changes))
 
-    def _take(self, **changes: Any) -> None:
+    def constructor(self, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the constructor; raises UndecidedError."""
+        return constructor_of(self.layer_class, self.instance, said)
+
+    def take(self, **changes: Any) -> None:
+        """Take what was found into the reading."""
         self.reading = replace(self.reading, **changes)
-        self.runner = self._runner()
+        self.runner = self.runner_with()
 
     def construct(self) -> None:
         """Find the arguments of the constructor, and the layout of tokens and results."""
         said = {own: "heads" for own, argument in self.renames.items() if argument == "num_heads"}
         try:
-            tried: Sequence[dict[str, Any]] = [constructor_of(self.layer_class, self.instance, said)]
+            tried: Sequence[dict[str, Any]] = [self.constructor(said)]
         except UndecidedError as undecided:
             names = undecided.names
             if len(names) > _UNDECIDED_AT_MOST:
                 raise self._asks_for(names, "") from None
             tried = [
-                constructor_of(self.layer_class, self.instance, {**said, **dict(zip(names, values, strict=True))})
+                self.constructor({**said, **dict(zip(names, values, strict=True))})
                 for values in itertools.product(_TRIED, repeat=len(names))
             ]
         else:
@@ -105,35 +114,35 @@ class Finder:
         for constructor in tried:
             said = {*constructor.values()} if not any(map(is_dict, constructor.values())) else {"heads"}
             # Who names the width of a head, and no number of them, has one.
-            self.sizes = _OF_ONE_HEAD if "head_width" in said and "heads" not in said else _SIZES
-            for forward in self._forms():
-                runner = self._runner(constructor=constructor, forward=forward)
+            self.sizes = _OF_ONE_HEAD if "head_width" in said and "heads" not in said else self.usual_sizes
+            for forward in forms_of(self.reading.forward):
+                runner = self.runner_with(constructor=constructor, forward=forward)
                 answer = self._answered(runner, 1 if forward.rank == 2 else _BATCH)
                 if isinstance(answer, str):
                     trouble = trouble or answer
                     continue
                 output, weights = answer
-                self._take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
+                self.take(constructor=constructor, forward=replace(forward, output=output, weights=weights))
                 if forward.rank == 3:
-                    self._take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
+                    self.take(forward=replace(self.reading.forward, batch_first=not self._mixes_entries()))
                 made = self.runner.made(self.sizes, "float32")
-                self._take(rotates=made.has_positions, residual=self._adds_tokens())
+                self.take(rotates=made.has_positions, residual=self._adds_tokens())
                 if made.normalises:
                     parts = ", ".join(made.normalises)
-                    self._take(left_out=(f"it normalizes inside ({parts}), which is left out",))
+                    self.take(left_out=(*self.reading.left_out, f"it normalizes inside ({parts}), which is left out"))
                 return
         raise self._asks_for(names, trouble)
 
     def _adds_tokens(self) -> bool:
         """Return whether the tokens are added to what it attends to."""
         batch = 1 if self.reading.forward.rank == 2 else _BATCH
-        query, other = np.random.default_rng(0).normal(size=(2, batch, _TOKENS, _WIDTH)).astype("float32")
+        query, other = np.random.default_rng(0).normal(size=(2, batch, _TOKENS, self.sizes.width)).astype("float32")
         key = query if self.reading.forward.is_self else other
         return self.runner.adds_tokens(Call(query, key, key), self.sizes)
 
     def _mixes_entries(self) -> bool:
         """Return whether what is changed in one token shows in others of its position, and not of its batch entry."""
-        tokens = np.random.default_rng(0).normal(size=(_BATCH, _TOKENS, _WIDTH)).astype("float32")
+        tokens = np.random.default_rng(0).normal(size=(_BATCH, _TOKENS, self.sizes.width)).astype("float32")
         other = tokens.copy()
         other[0, -1] += 1
         made = self.runner.made(self.sizes, "float32")
@@ -144,33 +153,20 @@ class Finder:
         changed = np.abs(np.asarray(one) - np.asarray(two)).max(axis=-1) > 0
         return bool(changed[1:, -1].any()) and not changed[:, :-1].any()
 
-    def _forms(self) -> Iterator[Forward]:
-        """Give the ways of calling that are tried, the most usual first."""
-        forward = self.reading.forward
-        for tables in OTHER_FORMS:
-            fixed = {
-                name: tables.get(value, value) if isinstance(value, str) else value
-                for name, value in forward.fixed.items()
-            }
-            if fixed != forward.fixed or not tables:
-                yield replace(forward, fixed=fixed)
-        if forward.is_self:
-            yield replace(forward, listed=("query", "key", "value"))
-        yield replace(forward, rank=2)
-        yield replace(forward, rank=2, batch_first=False)
-
     def _asks_for(self, names: Sequence[str], trouble: str) -> TargetError:
         if names:
             return TargetError(
                 f"{self.name} cannot be made: its constructor demands {', '.join(names)}, whose names say nothing. "
                 f"Give them defaults, or say which one is the number of heads: --rename {names[0]}=num_heads"
             )
-        return TargetError(f"{self.name} cannot be made and called as attention of {_WIDTH} features: {trouble}")
+        return TargetError(
+            f"{self.name} cannot be made and called as attention of {self.sizes.width} features: {trouble}"
+        )
 
     def _answered(self, runner: LayerRunner, batch: int) -> tuple[int | None, int | None] | str:
         """Return which of the results are output and weights (None: there is one alone), or what went wrong."""
         dtype = "float32"
-        tokens = np.random.default_rng(0).normal(size=(batch, _TOKENS, _WIDTH)).astype(dtype)
+        tokens = np.random.default_rng(0).normal(size=(batch, _TOKENS, self.sizes.width)).astype(dtype)
         call = Call(tokens, tokens, tokens)
         try:
             returned = runner.returned(runner.made(self.sizes, dtype), call, self.sizes)
@@ -209,7 +205,7 @@ class Finder:
             has_heads = False
             self.said.append("one matrix serves every head, so that one head alone is graded")
         has_heads = has_heads or any("#" in path for path in candidates)
-        self._take(has_heads=has_heads)
+        self.take(has_heads=has_heads)
         placements = {path: each.placements[0] for path, each in candidates.items()}
         missing = [name for name in MATRICES[:3] if not any(name in each.tensors for each in placements.values())]
         if missing:
@@ -218,16 +214,16 @@ class Finder:
                 f"{self.name} has no parameter for {', '.join(missing)}; it holds {kept}. If one of them is it, say: "
                 f"--rename NAME={missing[0]}"
             )
-        self._take(parameters=self._chosen(candidates, placements, sizes))
+        self.take(parameters=self._chosen(candidates, placements, sizes))
         if self.reading.forward.listed:
-            self._take(forward=replace(self.reading.forward, listed=self._order_of_list()))
+            self.take(forward=replace(self.reading.forward, listed=self._order_of_list()))
         self.usual, doubts = believed(self.reading.parameters, candidates, self.source, self.name)
         self.doubts += doubts or doubts_about_roles(self.runner, sizes.heads, _WIDTH, self.name)
 
     def _order_of_list(self) -> tuple[str, ...]:
         """Return the order of tokens in a list, in which that of the value is seen where it stands alone."""
         for order in (("query", "key", "value"), ("query", "value", "key"), ("value", "key", "query")):
-            runner = self._runner(forward=replace(self.reading.forward, listed=order))
+            runner = self.runner_with(forward=replace(self.reading.forward, listed=order))
             if is_proportional(token_alone(runner, 1, _WIDTH, "float32", apart=True)):
                 return order
         return self.reading.forward.listed
@@ -263,7 +259,7 @@ class Finder:
             tried = {**likeliest, **dict(zip(seen, choice, strict=True))}
             tried = with_their_biases(applied_alike(tried, candidates, seen), candidates)
             try:
-                runner = self._runner(parameters=tried)
+                runner = self.runner_with(parameters=tried)
                 distance = token_alone(runner, heads, _WIDTH, "float32", count=count, made_by=made_by)
             except KeyboardInterrupt:
                 raise
@@ -287,7 +283,11 @@ class Finder:
             causality = "argument"
         elif "causal" in self.reading.constructor.values():
             causality = "constructor"
-        elif not self.reading.masks and ("causal" in words or "masked" in words or self._keeps_a_triangle()):
+        elif not self.reading.masks and (
+            "causal" in words
+            or "masked" in words
+            or keeps_a_triangle(self.runner.made(self.sizes, "float32").layer, _SIZES.length)
+        ):
             causality = "built in"
         else:
             causality = "none"
@@ -303,17 +303,17 @@ class Finder:
         masks.sort(key=lambda form: "q" not in form.axes)
         if causality == "none" and any("q" in form.axes for form in masks):
             causality = "mask"
-        self._take(masks=tuple(masks), causality=causality)
+        self.take(masks=tuple(masks), causality=causality)
         if is_triangular and any("q" in form.axes for form in masks):
             everything = fitting_mask(masks, np.ones((1,) * 4, np.bool_), (1, 1, 5, 5), np.float32)
             seen = shares(self.runner, dtype, everything)
             if seen is not None and seen.all():
-                self._take(causality="unless masked")
+                self.take(causality="unless masked")
 
     def keep(self) -> None:
         """Find how a cache begins that grows from call to call, be it right or not."""
         forward = self.reading.forward
-        layer = self.runner.made(_SIZES, "float32").layer
+        layer = self.runner.made(self.usual_sizes, "float32").layer
         ways: list[Forward] = []
         is_named = forward.cache is not None and meaning_of("forward", forward.cache) == "cache"
         if forward.cache is not None:
@@ -327,7 +327,7 @@ class Finder:
         for way, sees in sorted(found, key=lambda each: not each[1]):
             # An argument whose name says nothing is a cache if it works as one.
             if sees or (sees is not None and (is_named or way.cache is None)):
-                self._take(forward=way)
+                self.take(forward=way)
                 break
 
     def _as_stated(self, form: MaskForm, unclear: str | None) -> MaskForm:
@@ -345,17 +345,6 @@ class Finder:
             return form
         return replace(form, meaning=stated.meaning, adds=form.adds or form.meaning == "add")
 
-    def _keeps_a_triangle(self) -> bool:
-        """Return whether a layer keeps a mask of causality, be it used or not."""
-        layer = self.runner.made(self.sizes, "float32").layer
-        tables = [value for _, value in layer.named_buffers()] if hasattr(layer, "named_buffers") else []
-        for table in (*tables, *(value for value in attributes_of(layer).values() if hasattr(value, "shape"))):
-            if len(table.shape) > 1 and table.shape[-1] == table.shape[-2] >= _SIZES.length:
-                square = np.asarray(table).reshape(-1, table.shape[-2], table.shape[-1])[0] != 0
-                if square.any() and np.triu(square, 1).any() != np.tril(square, -1).any():
-                    return True
-        return False
-
     def declare(self) -> None:
         """Find the dtypes that come back, and the conventions that calls show."""
         # Beside tokens that are added, float16 has no range in which what it attends to is seen as it was computed.
@@ -363,18 +352,18 @@ class Finder:
         offered = [dtype for dtype in tried if self._comes_back(dtype)]
         if not offered:
             raise TargetError(f"{self.name} returns none of the dtypes {', '.join(FLOAT_DTYPES)} as it was given.")
-        self._take(dtypes=tuple(offered))
+        self.take(dtypes=tuple(offered))
         inside = "float64" in offered and is_inside_float32(self.runner)
         conventions, without = conventions_of(self.runner)
         precision = {"accumulation": "float32"} if inside else {}
-        self._take(conventions={**precision, **conventions}, without=without)
+        self.take(conventions={**precision, **conventions}, without=without)
 
     def rotate(self) -> None:
         """Find how rotary positions pair features, and their base."""
-        is_meant = self.runner.made(_SIZES, "float32").rotates
+        is_meant = self.runner.made(self.usual_sizes, "float32").rotates
         if is_meant or self.reading.forward.optional:
             forward, rotation = rotation_of(self.runner, is_meant=is_meant)
-            self._take(forward=forward, rotation=rotation)
+            self.take(forward=forward, rotation=rotation)
 
     def _comes_back(self, dtype: str) -> bool:
         tokens = np.random.default_rng(0).normal(size=(1, 3, 16)).astype(numpy_dtype(dtype))
@@ -389,13 +378,13 @@ class Finder:
 
     def believe(self) -> None:
         """Take matrices in their usual order, after all has been found of the layer as it is."""
-        self._take(parameters=self.usual)
+        self.take(parameters=self.usual)
 
     def evaluate(self) -> None:
         """Find out whether dropout is left on in evaluation, and have it be seen if so."""
         rate = rate_seen(self.runner, _HEADS if self.reading.has_heads else 1, _WIDTH)
         if rate is not None:
-            self._take(dropout=rate)
+            self.take(dropout=rate)
             self.doubts.append(
                 f"{DOUBTED}{self.name} is random in evaluation: two calls with the same tokens give different numbers, "
                 "as where dropout is left on"
@@ -414,17 +403,14 @@ def _has_heads(constructor: Mapping[str, Any]) -> bool:
     return any(each == {"": None} or "heads" in each.values() for each in (*nested, constructor))
 
 
-def find_reading(
-    layer_class: type, instance: object, library: str, renames: Mapping[str, str]
-) -> tuple[Reading, tuple[str, ...]]:
-    """Return how a layer is read, and what was not clear about it.
+def find_reading(finder: Finder) -> tuple[Reading, tuple[str, ...]]:
+    """Return how a layer is read, and what was not clear about it, when all steps of its finder are taken.
 
     Raises TargetError, which asks by name for what cannot be found.
     """
     with warnings.catch_warnings():
         # Of probes, nobody is to be warned.
         warnings.simplefilter("ignore")
-        finder = Finder(layer_class, instance, library, renames)
         with finder.library.without_dropout():
             finder.construct()
             finder.fill_in()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attnspec.base.errors import TargetError
 from attnspec_modules.attention.layer_reading import Forward, MaskForm
 from attnspec_modules.attention.names import meaning_of
+from attnspec_modules.attention.rotating import OTHER_FORMS
 
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -19,8 +21,10 @@ _VALUES: Mapping[str, Any] = {"true": True, "false": False, "zero": 0}
 _ROTATIONS = ("positions", "rotation", "cosine", "sine")
 
 
-def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tuple[Forward, tuple[MaskForm, ...]]:
-    """Return how a layer is called, and its masks, whose form is not known yet.
+def forward_of(
+    layer_class: type, method: str, renames: Mapping[str, str]
+) -> tuple[Forward, tuple[MaskForm, ...], tuple[str, ...]]:
+    """Return how a layer is called, its masks, whose form is not known yet, and in words what is left out of the call.
 
     `renames` has own names first. Raises TargetError for an argument without a default that nothing is known of.
     """
@@ -35,6 +39,7 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
     tokens = {name: meaning for name, meaning in meanings.items() if meaning in _TOKENS}
     unknown = [each.name for each in demanded if meanings[each.name] is None]
     tokens = _with_unknown(tokens, unknown, demanded)
+    _refuse_others(f"{layer_class.__name__}.{method}", [each for each in demanded if meanings[each.name] == "other"])
     strangers = [name for name in unknown if name not in tokens]
     if strangers:
         where = f"{layer_class.__name__}.{method}({', '.join(each.name for each in parameters)})"
@@ -80,7 +85,17 @@ def forward_of(layer_class: type, method: str, renames: Mapping[str, str]) -> tu
         unnamed = (each.name for each in parameters if meanings.get(each.name) is None and each.default is None)
         cache = next((name for name in unnamed if name not in tokens), None)
     found = Forward(tokens, fixed, causal, cache=cache, position=position, switched=tuple(switched), optional=optional)
-    return found, tuple(masks)
+    others = ", ".join(name for name, meaning in meanings.items() if meaning == "other")
+    return found, tuple(masks), (f"not tried, and left out of each call: {others}",) if others else ()
+
+
+def _refuse_others(called: str, demanded: list[inspect.Parameter]) -> None:
+    """Raise TargetError for arguments that are known by name, and that no layer is given."""
+    if demanded:
+        raise TargetError(
+            f"{called} demands {demanded[0].name!r}. A layer is called with tokens and masks; trees, documents, slots "
+            "and pages are graded of functions: name the core as one, --as OPERATION"
+        )
 
 
 def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[inspect.Parameter]) -> dict[str, str]:
@@ -104,3 +119,17 @@ def _with_unknown(tokens: dict[str, str], unknown: list[str], demanded: list[ins
     if "key" in wanted.values() and "value" not in wanted.values() and "x" in wanted.values():
         wanted = {name: "context" if meaning == "key" else meaning for name, meaning in wanted.items()}
     return wanted
+
+
+def forms_of(forward: Forward) -> Iterator[Forward]:
+    """Give the ways of calling that are tried, the most usual first."""
+    for tables in OTHER_FORMS:
+        fixed = {
+            name: tables.get(value, value) if isinstance(value, str) else value for name, value in forward.fixed.items()
+        }
+        if fixed != forward.fixed or not tables:
+            yield replace(forward, fixed=fixed)
+    if forward.is_self:
+        yield replace(forward, listed=("query", "key", "value"))
+    yield replace(forward, rank=2)
+    yield replace(forward, rank=2, batch_first=False)

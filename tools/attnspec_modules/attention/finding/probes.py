@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from attnspec_modules.attention.layer import Call, Grown, LayerRunner
 from attnspec_modules.attention.layer_reading import MATRICES
+from attnspec_modules.libraries.kinds import attributes_of
 
 _SEED = 20_260_101
 """Any: the numbers only have to be unlike each other."""
@@ -200,3 +201,14 @@ def _draws(runner: LayerRunner, heads: int, width: int) -> bool:
     call = Call(tokens, tokens, tokens, None, is_causal)
     one, other = (runner.tried(call, weights, heads, {}) for _ in range(2))
     return one is not None and other is not None and not np.array_equal(one, other, equal_nan=True)
+
+
+def keeps_a_triangle(layer: Any, length: int) -> bool:
+    """Return whether a layer keeps a mask of causality for so many tokens, be it used or not."""
+    tables = [value for _, value in layer.named_buffers()] if hasattr(layer, "named_buffers") else []
+    for table in (*tables, *(value for value in attributes_of(layer).values() if hasattr(value, "shape"))):
+        if len(table.shape) > 1 and table.shape[-1] == table.shape[-2] >= length:
+            square = np.asarray(table).reshape(-1, table.shape[-2], table.shape[-1])[0] != 0
+            if square.any() and np.triu(square, 1).any() != np.tril(square, -1).any():
+                return True
+    return False

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from attnspec_modules.attention.checking.composed_attention import (
+    Array,
+    Sample,
     are_alike,
     composed,
     rotated_as_they_should,
@@ -31,25 +34,44 @@ _OTHERWISE = re.compile(r"yarn|ntk|xpos|axial|2d|mrope|rope_scaling|scaling_fact
 """Names of rotary positions that are none of those read here."""
 
 
-def rotation_of(runner: LayerRunner, *, is_meant: bool) -> tuple[Forward, Rotation | None]:
+class Expecting(NamedTuple):
+    """Tokens and weights with which a layer is looked at, and the output that is right with a rotation, or without."""
+
+    sample: Sample
+    expected: Callable[[Rotation | None], Array]
+
+
+def rotation_of(
+    runner: LayerRunner, *, is_meant: bool, expecting: Expecting | None = None
+) -> tuple[Forward, Rotation | None]:
     """Return how a layer is called that it rotates queries and keys, and how; where in no way known, as it should.
 
     The rotation is None for kinds that are not graded, and where none `is_meant`.
     """
     source, forward = _source(runner.layer_class), runner.reading.forward
-    sample = sample_of(runner.reading)
+    sample, expected = expecting or _of_multi_head(runner)
     runs = [(way, runner.with_forward(way)) for way in _ways(forward)]
     for rotation, (way, other) in product(_rotations(runner, source), runs):
         got = other.rotating(rotation).tried(sample.call, sample.weights, sample.heads)
-        if got is not None and are_alike(got, composed(sample, rotated_as_they_should(rotation))):
+        if got is not None and are_alike(got, expected(rotation)):
             return way, rotation
     if not is_meant or _OTHERWISE.search(source):
         return forward, None
     likely = Rotation(_named_pairing(source))
     taken = [(way, other.rotating(likely).tried(sample.call, sample.weights, sample.heads)) for way, other in runs]
     answered = [(way, got) for way, got in taken if got is not None]
-    turning = [way for way, got in answered if not are_alike(got, composed(sample))]
+    turning = [way for way, got in answered if not are_alike(got, expected(None))]
     return [*turning, *(way for way, _ in answered), forward][0], likely
+
+
+def _of_multi_head(runner: LayerRunner) -> Expecting:
+    """Return what multi-head attention is looked at with."""
+    sample = sample_of(runner.reading)
+
+    def expected(rotation: Rotation | None) -> Array:
+        return composed(sample, rotated_as_they_should(rotation))
+
+    return Expecting(sample, expected)
 
 
 def _ways(forward: Forward) -> Iterator[Forward]:
