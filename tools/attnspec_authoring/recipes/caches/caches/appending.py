@@ -72,10 +72,10 @@ def cases() -> tuple[AuthoredCase, ...]:
             for name in ("past_key", "past_value", "key", "value")
             if (layout, name[-3:]) in (("fortran", "key"), ("gapped", "lue")) or (layout, name) == ("reversed", "key")
         ),
-        append("heads_last_gapped", "heads side by side in memory, tokens apart")(
+        append("heads_last_gapped", "heads side by side, tokens apart")(
             2, 1, 1, 2, memory_order=dict.fromkeys(INPUTS, "heads_last_gapped")
         ),
-        append("prefix", "beginnings of longer arrays")(
+        append("prefix", "in longer arrays")(
             1,
             1,
             1,
