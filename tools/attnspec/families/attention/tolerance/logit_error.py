@@ -155,14 +155,14 @@ def norm_of_moves(moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any]
 def _squared_moves(
     moved: NDArray[Any], value: NDArray[Any], output: NDArray[Any], elements: tuple[NDArray[np.intp], ...]
 ) -> NDArray[Any]:
-    """Return squares of `norm_of_moves` for some elements of the output; no distance is less than digits can tell."""
+    """Return squares of `norm_of_moves` for some elements of the output; no distance is less than its last digits."""
     *heads, row, feature = elements
     batch = np.broadcast_shapes(moved.shape[:-2], output.shape[:-2])
     of_row = np.broadcast_to(moved, (*batch, *moved.shape[-2:]))[(*heads, row)]
     values = np.broadcast_to(value, (*batch, *value.shape[-2:]))[(*heads, slice(None), feature)]
     outputs = np.broadcast_to(output, (*batch, *output.shape[-2:]))[elements][:, None]
-    told = _CANCELLATION * np.maximum(np.abs(values), np.abs(outputs))
-    moves = of_row * np.maximum(np.abs(values - outputs), told)
+    least = _CANCELLATION * np.maximum(np.abs(values), np.abs(outputs))
+    moves = of_row * np.maximum(np.abs(values - outputs), least)
     return (moves * moves).sum(axis=-1)
 
 
