@@ -93,3 +93,24 @@ def test_a_mistake_is_not_read_as_another_way(file, name, old, new, clause):
         named = {diagnosis.clause for diagnosis in report.diagnosis}
         suspected = {suspect.clause for diagnosis in report.diagnosis for suspect in diagnosis.suspects}
         assert clause in named | suspected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("layer_class", "select", "said"),
+    [
+        ("llama.modeling_llama:LlamaAttention", "self_attention/*", "grouped heads right, rotary right"),
+        (
+            "gemma3.modeling_gemma3:Gemma3Attention",
+            "self_attention/*",
+            "grouped heads right, rotary right, norms right",
+        ),
+        ("deepseek_v3.modeling_deepseek_v3:DeepseekV3Attention", "latent/*", "norms right"),
+    ],
+)
+def test_a_layer_of_transformers_is_graded_as_it_stands(layer_class, select, said):
+    pytest.importorskip("transformers")
+    report = attnspec.validate(f"transformers.models.{layer_class}", dtypes="float64", probes=False, select=select)
+    assert report.conforms
+    assert report.summary.counts["pass"] > 5
+    assert said in report.declaration.guessed

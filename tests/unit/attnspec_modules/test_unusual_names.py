@@ -117,3 +117,42 @@ def test_what_engines_give_beside_tokens_is_known(tmp_path):
     assert "not tried, and left out of each call: block_tables, cu_seqlens" in report.declaration.guessed
     with pytest.raises(TargetError, match=r"demands 'slot_mapping'\. A layer is called with tokens and masks"):
         validated(tmp_path, ("x, mask=None", "x, slot_mapping"))
+
+
+def test_a_configuration_of_another_file_is_made_by_its_defaults(tmp_path, monkeypatch):
+    start, end = SOURCE.index("@dataclass"), SOURCE.index("class Attending")
+    plan = SOURCE[start:end] + "    least: float = 0.0\n"
+    (tmp_path / "plans_elsewhere.py").write_text(f"from dataclasses import dataclass\n\n\n{plan.strip()}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    report = validated(
+        tmp_path,
+        (CAUSAL, MASKED),
+        (SOURCE[start:end], "from plans_elsewhere import TinyPlan\n\n\n"),
+        ("plan: TinyPlan):", "config: TinyPlan, layer_idx: int):\n        plan = config"),
+        ("self.heads =", "self.least, self.layer = plan.least + 0.0, layer_idx + 0\n        self.heads ="),
+    )
+    assert report.conforms
+    assert report.summary.counts["pass"] > 5
+
+
+ROTATED = """if shelf is not None:
+            raise ValueError("a shelf is for later")
+        cos, sin = (table[:, None] for table in position_embeddings)
+        half = q.shape[-1] // 2
+        q, k = (
+            each * cos + np.concatenate([-each[..., half:], each[..., :half]], axis=-1) * sin for each in (q, k)
+        )
+        if shelf is not None:"""
+
+
+@pytest.mark.parametrize(("sign", "is_right"), [("-", True), ("", False)])
+def test_tables_that_a_call_cannot_do_without_may_have_a_default(tmp_path, sign, is_right):
+    rotated = ROTATED.replace("[-each", f"[{sign}each")
+    report = validated(
+        tmp_path,
+        (CAUSAL, MASKED),
+        ("mask=None, shelf=None)", "mask=None, position_embeddings=None, shelf=None)"),
+        ("if shelf is not None:", rotated),
+    )
+    assert report.conforms == is_right
+    assert any("rotary" in result.case.id for result in report.results if result.is_wrong) != is_right

@@ -16,8 +16,8 @@ from attnspec_modules.libraries.kinds import attributes_of, is_dict
 _EMPTY = inspect.Parameter.empty
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "device": "cpu"}
-"""Meanings of names that are values: no dropout, biases wherever they are offered."""
+_VALUES: Mapping[str, Any] = {"none": 0.0, "true": True, "false": False, "zero": 0, "device": "cpu"}
+"""Meanings of names that are values: no dropout, biases wherever they are offered, the first layer of a model."""
 
 
 class Sizes(NamedTuple):
@@ -203,7 +203,8 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
     The entry "" has the class or example.
     """
     scope, annotation = _scope(layer_class), _annotation(layer_class, parameter)
-    candidates: list[Any] = [annotation] if isinstance(annotation, type) and annotation not in (dict, _EMPTY) else []
+    is_class = isinstance(annotation, type) and annotation not in (dict, _EMPTY)
+    candidates: list[Any] = [annotation] if is_class else []
     candidates += [
         value
         for name, value in scope.items()
@@ -213,7 +214,8 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
             for word in ("config", "args", "hparams", "cfg")
         )
     ]
-    for candidate in candidates:
+    for each in candidates:
+        candidate: Any = _example(each, layer_class) if isinstance(each, type) else each
         own: Any = candidate
         if isinstance(candidate, type) and candidate.__module__ == layer_class.__module__:
             entries = {name: _meaning_of_entry(name, getattr(candidate, name, None)) for name in _fields(candidate)}
@@ -235,6 +237,16 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
                 if meaning is not None and meaning != "config"
             }
     return {"": None}
+
+
+def _example(configuration: type, layer_class: type) -> Any:
+    """Return a configuration's class, if it is of the layer's file, and else one that is made by its defaults."""
+    if configuration.__module__ == layer_class.__module__:
+        return configuration
+    try:
+        return configuration()
+    except Exception:
+        return configuration
 
 
 def _meaning_of_entry(name: str, value: object) -> str | None:

@@ -133,3 +133,6 @@ def forms_of(forward: Forward) -> Iterator[Forward]:
         yield replace(forward, listed=("query", "key", "value"))
     yield replace(forward, rank=2)
     yield replace(forward, rank=2, batch_first=False)
+    if forward.optional:
+        # A default of None may be there for the signature alone.
+        yield from forms_of(replace(forward, fixed={**forward.fixed, **forward.optional}, optional={}))
