@@ -94,6 +94,29 @@ def test_a_number_in_float32_beside_it_hides_no_mistake():
     assert first_diagnosis(through_float32, profile=("core",)).mistake == "sdpa.scale_missing"
 
 
+def of_others():
+    """Calls of operations that take no heads of queries, keys and values: of lengths between the sizes of tiles."""
+    draw = np.random.default_rng(0).standard_normal
+    past, new = draw((1, 1, 1, 2)), draw((1, 1, 40, 2))
+    return {
+        # One feature more than whole tiles is padded to another width by each; one less leaves out another rest.
+        "rms_norm": [{"x": draw((3, width)), "weight": draw(width), "epsilon": 1e-6} for width in (65, 127)],
+        "append_cache": [{"past_key": past, "past_value": past, "key": new, "value": new}],
+        "scatter_cache": [{"cache": draw((1, 1, 64, 2)), "update": past, "write_indices": np.array([1], np.int64)}],
+        "attention_mask": [{"query_length": 4, "key_length": 1000, "window": [1, None]}],
+        "absorbed_latent_attention": [
+            {
+                "query_latent": draw((1, 1, 2, 3)),
+                "query_rotary": draw((1, 1, 2, 1)),
+                "latent": draw((1, tokens, 3)),
+                "key_rotary": draw((1, tokens, 1)),
+                "scale": 0.5,
+            }
+            for tokens in (24, 48, 96)
+        ],
+    }
+
+
 @pytest.mark.parametrize("mistake", [mistake for mistake in CATALOGUE if mistake.other_ways], ids=lambda one: one.id)
 def test_another_way_is_a_mistake_of_its_own_under_the_same_name(mistake):
     draw = np.random.default_rng(0).standard_normal
@@ -108,10 +131,7 @@ def test_another_way_is_a_mistake_of_its_own_under_the_same_name(mistake):
     else:
         mask = np.arange(129) >= np.arange(63)[:, np.newaxis]
         given |= {"mask": mask, "key_lengths": np.array([129, 40, 129])}
-    calls = [given]
-    if mistake.operation == "rms_norm":
-        # One feature more than whole tiles is padded to another width by each tile; one less leaves out another rest.
-        calls = [{"x": draw((3, width)), "weight": draw(width), "epsilon": 1e-6} for width in (65, 127)]
+    calls = of_others().get(mistake.operation, [given])
     ways = (mistake, *mistake.in_other_ways())
     assert {way.listed_as for way in mistake.in_other_ways()} == {mistake.id}
     prints = {
