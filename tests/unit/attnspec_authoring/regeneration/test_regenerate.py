@@ -41,7 +41,7 @@ def test_from_nothing_and_in_another_order_of_hashing_come_the_shipped_bytes(fol
         env=environment,
         check=True,
         capture_output=True,
-        timeout=600,
+        timeout=1800,
     )
     assert generated(texts(folder)) == generated(texts(GOLDEN))
 
