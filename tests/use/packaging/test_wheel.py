@@ -193,8 +193,9 @@ def test_the_wheel_is_small(wheel) -> None:
     # stored tolerances and slopes (decisions 43 and 45), which no compression makes smaller. What writes
     # test vectors, and what checks layers by themselves, is 60 kB of it. Golden data of norms, latent attention, caches
     # and masks are 310 kB: 174 kB of cases, 103 kB of tolerances, 33 kB of the index; their mistakes, pages, references
-    # and random cases 60 kB. The promises of the cases that were released are 84 kB.
-    assert wheel.stat().st_size <= 8_400_000
+    # and random cases 60 kB. The promises of the cases that were released are 84 kB. What reads layers of
+    # latent attention and norms of heads is 20 kB, mistakes after thirty public reports 10 kB.
+    assert wheel.stat().st_size <= 8_440_000
 
 
 def test_the_installed_files_are_sound(environment, tmp_path) -> None:
