@@ -203,8 +203,7 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
     The entry "" has the class or example.
     """
     scope, annotation = _scope(layer_class), _annotation(layer_class, parameter)
-    is_class = isinstance(annotation, type) and annotation not in (dict, _EMPTY)
-    candidates: list[Any] = [annotation] if is_class else []
+    candidates: list[Any] = [annotation] if isinstance(annotation, type) and annotation not in (dict, _EMPTY) else []
     candidates += [
         value
         for name, value in scope.items()
@@ -214,8 +213,7 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
             for word in ("config", "args", "hparams", "cfg")
         )
     ]
-    for each in candidates:
-        candidate: Any = _example(each, layer_class) if isinstance(each, type) else each
+    for candidate in (_example(each, layer_class) for each in candidates):
         own: Any = candidate
         if isinstance(candidate, type) and candidate.__module__ == layer_class.__module__:
             entries = {name: _meaning_of_entry(name, getattr(candidate, name, None)) for name in _fields(candidate)}
@@ -239,9 +237,9 @@ def _configuration(layer_class: type, parameter: inspect.Parameter) -> dict[str,
     return {"": None}
 
 
-def _example(configuration: type, layer_class: type) -> Any:
-    """Return a configuration's class, if it is of the layer's file, and else one that is made by its defaults."""
-    if configuration.__module__ == layer_class.__module__:
+def _example(configuration: Any, layer_class: type) -> Any:
+    """Return a configuration, or its class, if that is of the layer's file; of another one, one with its defaults."""
+    if not isinstance(configuration, type) or configuration.__module__ == layer_class.__module__:
         return configuration
     try:
         return configuration()

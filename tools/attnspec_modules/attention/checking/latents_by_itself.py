@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
+from attnspec_modules.attention.around import is_inside
 from attnspec_modules.attention.checking.cached import cache_check
 from attnspec_modules.attention.checking.composed_attention import Sample, are_alike, difference
 from attnspec_modules.attention.checking.composed_latents import (
@@ -57,7 +58,7 @@ def _norms(runner: LayerRunner, sample: Sample) -> tuple[tuple[tuple[str, str, N
     found: list[tuple[str, str, Norm]] = []
     others: list[str] = []
     for part in made.normalises:
-        shapes = {each.shape for path, each in made.norms.items() if path.startswith(f"{part}.")}
+        shapes = {each.shape for path, each in made.norms.items() if is_inside(path, [part])}
         name = widths.get(next(iter(shapes))[0]) if len(shapes) == 1 else None
         if name is None:
             others.append(part)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnspec_modules.attention.around import EPSILON, epsilon_of, norm_weight
+from attnspec_modules.attention.around import EPSILON, epsilon_of, norm_weight, normalising_parts
 from attnspec_reference import rms_norm
 
 Array = NDArray[Any]
@@ -42,9 +42,7 @@ def norm_of_part(layer: Any, path: str, number: int) -> Norm:
 
     Whether 1 is added to its weight shows where that is 0; where it has none, all features have the weight 1.
     """
-    part: Any = layer
-    for name in path.split("."):
-        part = getattr(part, name)
+    part = normalising_parts(layer)[path]
     epsilon = epsilon_of(part)
     kind = "rms" if re.search("rms", type(part).__name__, re.IGNORECASE) else "layer"
     has_weight = bool(list(part.parameters()))

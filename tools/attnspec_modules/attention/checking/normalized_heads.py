@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from attnspec_modules.attention.around import is_inside
 from attnspec_modules.attention.checking.composed_attention import (
     Array,
     Heads,
@@ -80,7 +81,7 @@ def norms_of_heads(still: LayerRunner, sample: Sample) -> tuple[tuple[str, ...],
         made = still.normalizing(parts).ready(sample.call, sample.weights, sample.heads)
         width = sample.weights["w_query"].shape[1]
         for number, part in enumerate(parts):
-            shapes = {each.shape for path, each in made.norms.items() if path.startswith(f"{part}.")}
+            shapes = {each.shape for path, each in made.norms.items() if is_inside(path, [part])}
             if shapes - {(width,), (width // sample.heads,)}:
                 return (), {}
             meaning = meaning_of("norms", part.rpartition(".")[2])
