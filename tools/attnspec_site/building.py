@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from markupsafe import Markup
 
 from attnspec.base.errors import UsageError
-from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.contract import OPERATIONS
 from attnspec_site import addresses
 from attnspec_site.attention.playground_page import playground, playground_entry
@@ -64,7 +63,7 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     maker = PageMaker(links.of_id)
     written = 0
     _copy_files(folder, content, documents)
-    played = playground(content.every_case.values(), maker, _drawing())
+    played = playground(content.suite.cases.values(), maker, _drawing())
     for page in (*_pages(content, table, maker, prose, documents), played.page):
         _write(folder / page.address, page.html)
         written += 1
@@ -73,7 +72,7 @@ def build_site(folder: Path, *, golden: Path | None = None, operations: Collecti
     _write(folder / "assets/relations.js", relations_script(content))
     for address, text in played.scripts.items():
         _write(folder / address, text)
-    write_downloads(folder, content, golden or GOLDEN_FOLDER)
+    write_downloads(folder, content)
     return Built(folder, written, sum(_sizes(folder)))
 
 

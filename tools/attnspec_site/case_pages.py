@@ -10,10 +10,8 @@ from markupsafe import Markup
 
 from attnspec.cases import Case
 from attnspec.cases.stored_tolerances import grade_called
-from attnspec.commands.python_script import python_script
 from attnspec.contract import OPERATIONS, PROFILES
 from attnspec.contract.dtypes import ANY
-from attnspec.families.lookup import family_of
 from attnspec_mistakes.kill_matrix import tried_cases
 from attnspec_site import addresses
 from attnspec_site.content import Content
@@ -62,11 +60,6 @@ def case_pages(content: Content, table: Table, maker: PageMaker) -> Iterator[Pag
     )
 
 
-def script_of(case: Case) -> str:
-    """Return the stand-alone script of a case."""
-    return python_script(case, family_of(case.operation).formula)
-
-
 def _profiles(content: Content) -> dict[str, dict[str, int]]:
     """Return profile to operation to how many cases it has."""
     found: dict[str, dict[str, int]] = {name: {} for name in PROFILES}
@@ -92,7 +85,7 @@ def _operation_page(operation: str, cases: list[Case], content: Content, maker: 
 
 
 def _case_page(case: Case, content: Content, table: Table, maker: PageMaker) -> Page:
-    script = script_of(case)
+    script = content.scripts[case.id]
     catches = content.catches.get(case.id, ())
     targets = [target for target in case.targets if target in content.mistakes]
     others = sorted(

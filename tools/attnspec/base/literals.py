@@ -1,5 +1,6 @@
 """Arrays as the shortest NumPy expressions that give them back exactly."""
 
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ def array_literal(array: NDArray[Any]) -> str:
     kind = {"f": "float", "b": "bool"}.get(array.dtype.kind, "int")
     numbers = array.ravel().tolist()
     shape = repr(array.shape)
-    if array.size > 1 and len(set(map(repr, numbers))) == 1:
+    if array.size > 1 and repr(numbers[0]) == repr(numbers[-1]) and len(set(map(repr, numbers))) == 1:
         if kind == "float" and number_literal(numbers[0]) == "0":
             return f"np.zeros({shape})"
         return f"np.full({shape}, {number_literal(numbers[0])}, {kind})"
@@ -26,7 +27,7 @@ def array_literal(array: NDArray[Any]) -> str:
 
 def number_literal(number: float) -> str:
     """Return a number as the shortest literal; ``inf`` and ``nan`` are names that the script imports."""
-    if number == 0.0 and np.signbit(number):
+    if number == 0.0 and copysign(1.0, number) < 0:
         return "-0.0"
     short = f"{number:g}"
     return short if float(short) == number else repr(number)

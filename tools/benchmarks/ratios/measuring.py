@@ -121,6 +121,7 @@ def _with_own_files(command: str, run: int, runs: int, folder: Path) -> str:
         from ratios.first_failure import drawn_mistakes, write_mistake
 
         command = command.replace("{mistake}", str(write_mistake(drawn_mistakes(runs)[run], folder)))
+    command = command.replace("{new}", str(folder / "new"))
     # A judged function writes beside itself how long its calls take.
     return command.replace("{judged}", str(shutil.copy(HERE / "plain.py", folder)))
 
