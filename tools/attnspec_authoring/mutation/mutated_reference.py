@@ -27,9 +27,9 @@ PACKAGE = "attnspec_reference"
 
 
 def load_mutated_reference(mutant: Mutant) -> SimpleNamespace:
-    """Import a fresh copy of the reference with the mutant in it; the one that is already imported stays as it is.
+    """Import the mutant and what imports it anew; the reference that is already imported stays as it is.
 
-    It holds the operations whose modules import the mutant, however deep; raises whatever the mutant raises.
+    The result holds the operations whose modules import the mutant, however deep; raises whatever the mutant raises.
     """
     with _fresh_imports(mutant):
         package = importlib.import_module(PACKAGE)
@@ -59,11 +59,13 @@ def _imported_by(module: str) -> frozenset[str]:
 
 @contextmanager
 def _fresh_imports(mutant: Mutant) -> Generator[None]:
-    """Let imports of the reference make new modules, and put the old ones back at the end."""
+    """Let imports of what depends on a mutant make new modules, and put the old ones back at the end."""
     finder = _MutantFinder(f"{PACKAGE}.{mutant.module}", mutant.source)
     kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == PACKAGE}
-    for name in kept:
-        del sys.modules[name]
+    for name, module in kept.items():
+        # An import sets an attribute of the package above: packages are made anew as well.
+        if hasattr(module, "__path__") or mutant.module in _imported_by(name.removeprefix(f"{PACKAGE}.")):
+            del sys.modules[name]
     sys.meta_path.insert(0, finder)
     try:
         yield
