@@ -34,6 +34,15 @@ def absorbed(tensors, scale):
     )
 
 
+def test_nothing_that_is_not_attended_to_reaches_the_latents(tensors) -> None:
+    mask = np.array([[True, True, False, True, True], [True, True, True, False, True]])
+    expected = latent_attention(**tensors, mask=mask).output_latent
+    tensors["latent"][:, 2] = np.nan
+    found = latent_attention(**tensors, mask=mask).output_latent
+    np.testing.assert_allclose(found[:, :, 0], expected[:, :, 0], rtol=1e-12)
+    assert np.isnan(found[:, :, 1]).all()
+
+
 def test_a_plain_loop_agrees(tensors) -> None:
     found = latent_attention(**tensors, magnitude=1.25)
     for entry, head, query in np.ndindex(BATCH, HEADS, QUERIES):
