@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.words import Stream
@@ -233,7 +235,9 @@ _AT_SHAPES = ("scaled_dot_product_attention", "scaled_dot_product_attention_back
 """The operations that are judged at the shapes of a user."""
 
 
-def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+def extents_of(
+    operation: str, shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any] = MappingProxyType({})
+) -> Mapping[str, int]:
     """Return axis to length, as the case generator calls its axes, from the shape of every required input.
 
     `ValueError`, whose message is a clause of a sentence, where the shapes do not fit or the operation is not drawn so.
@@ -283,9 +287,7 @@ def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Map
 
 
 def _of_rank_4(name: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int, int, int]:
-    shape = shapes.get(name)
-    if shape is None:
-        raise ValueError(f"the shape of {name} is missing")
+    shape = shapes[name]
     if len(shape) != _RANK:
         raise ValueError(f"{name} has {len(shape)} axes, and not batch entries, heads, tokens and features")
     return shape[0], shape[1], shape[2], shape[3]
