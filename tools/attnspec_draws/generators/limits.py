@@ -102,8 +102,10 @@ class Limits:
 
 
 def lengths_of(name: str, axes: Sequence[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Return axis to length of a tensor at a user's shapes; `ValueError` where it has other axes."""
-    shape = shapes[name]
+    """Return axis to length of a tensor at a user's shapes; `ValueError` where it is missing or has other axes."""
+    shape = shapes.get(name)
+    if shape is None:
+        raise ValueError(f"the shape of {name} is missing")
     if len(shape) != len(axes):
         raise ValueError(f"{name} has {len(shape)} axes, and not {len(axes)}: {', '.join(axes)}")
     return dict(zip(axes, shape, strict=True))

@@ -129,7 +129,7 @@ def extents_of(
 ) -> Mapping[str, int]:
     """Return axis to length at a user's shapes; `ValueError` where there are no such axes."""
     if operation == "rms_norm":
-        return lengths_of("x", _OF_ROWS[-max(len(shapes["x"]), 2) :], shapes)
+        return lengths_of("x", _OF_ROWS[-max(len(shapes.get("x", ())), 2) :], shapes)
     of_tables = lengths_of("cos", ("batch", "tokens", "pairs"), shapes) if "cos" in shapes else {}
     of_key = lengths_of("key", ("batch", "key_heads", "tokens", "width"), shapes)
     return {**of_tables, **of_key, **lengths_of("query", ("batch", "heads", "tokens", "width"), shapes)}

@@ -49,7 +49,11 @@ def test_every_draw_has_the_shapes_and_attributes_that_are_stated(operation, ent
         ("qk_norm", {**KEY, "query_weight": [8]}, "the shape of key_weight is missing"),
         ("append_cache", {"past_key": [2, 3, 9, 8], "past_value": [2, 3, 7, 6], **NEW}, "past_value has the shape"),
         ("scatter_cache", {"cache": [2, 3, 4, 8], "update": [2, 3, 5, 8]}, "update has 5 tokens, and cache room for 4"),
-        ("write_slots", {**POOLS, "key": [200, 3, 8], "value": [200, 3, 6]}, "200 tokens are more than the pages"),
+        (
+            "write_slots",
+            {**POOLS, "key": [200, 3, 8], "value": [200, 3, 6], "slot_mapping": [200]},
+            "200 tokens are more than the pages",
+        ),
         ("write_window", {**WINDOW, "keep": 16}, "keep is 16, and of 16 slots at least one"),
         ("attention_mask", {"key_length": 9}, "query_length and key_length say how many"),
         ("attention_mask", {"query_length": 7, "attended_blocks": [2, 2]}, "tables of blocks are not drawn"),

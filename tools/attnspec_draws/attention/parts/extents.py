@@ -287,7 +287,9 @@ def with_few_heads(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Map
 
 
 def _of_rank_4(name: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int, int, int]:
-    shape = shapes[name]
+    shape = shapes.get(name)
+    if shape is None:
+        raise ValueError(f"the shape of {name} is missing")
     if len(shape) != _RANK:
         raise ValueError(f"{name} has {len(shape)} axes, and not batch entries, heads, tokens and features")
     return shape[0], shape[1], shape[2], shape[3]
