@@ -93,13 +93,14 @@ def draw_mask(words: Words, limits: Limits) -> Drawn:
 
 def extents_of(_: str, shapes: Mapping[str, tuple[int, ...]], attributes: Mapping[str, Any]) -> Mapping[str, int]:
     """Return axis to length of a user's mask: its attributes say how many queries and keys there are."""
-    stated = [attributes.get(name) for name in _LENGTHS if name in attributes]
-    if "query_length" not in attributes or not all(isinstance(length, int) for length in stated):
+    of_axes = zip(("queries", "keys"), _LENGTHS, strict=True)
+    stated = {axis: attributes[name] for axis, name in of_axes if name in attributes}
+    if "queries" not in stated or not all(isinstance(length, int) for length in stated.values()):
         raise ValueError("query_length and key_length say how many queries and keys there are")
     if "attended_blocks" in shapes:
         raise ValueError("tables of blocks are not drawn at given shapes")
     batch = [shape[0] for name, shape in shapes.items() if name not in ("query_starts", "key_starts") and shape]
-    return {**dict(zip(("queries", "keys"), stated, strict=False)), **({"batch": batch[0]} if batch else {})}
+    return {**stated, **({"batch": batch[0]} if batch else {})}
 
 
 def _elements(lengths: Mapping[str, int]) -> int:
