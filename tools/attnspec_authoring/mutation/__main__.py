@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help=f"of those in {LISTED.name} all, not {TRIED_LISTED}")
     options = parser.parse_args(arguments)
     every, equivalents = all_mutants(), read_equivalents()
-    left_out = set() if options.all else equivalents.keys() - selection(equivalents, TRIED_LISTED)
-    mutants = [mutant for mutant in every if mutant.id not in left_out]
+    tried = equivalents if options.all else selection(equivalents, TRIED_LISTED)
+    mutants = [mutant for mutant in every if mutant.id in tried or mutant.id not in equivalents]
     outcomes = list(try_mutants(mutants))
     survivors = {outcome.id for outcome in outcomes if outcome.killed_by is None}
     known = {mutant.id for mutant in every}
