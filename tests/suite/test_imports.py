@@ -60,8 +60,8 @@ REGISTRIES = {
 }
 """The modules that know others above them by name, and what these are."""
 
-AUTHORING_DOOR = "tools/attnspec/commands/authoring.py"
-"""The commands of a checkout, which alone of the harness know how golden files are made."""
+AUTHORING_DOOR = "tools/attnspec/base/extensions.py"
+"""The table of extensions, which alone of the harness knows by name what makes golden files, in a checkout."""
 
 
 def files_of(*folders: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import CHOICES, can_be_missing, conventions_settling
 from attnspec.contract.dtypes import REFERENCE_DTYPE
 from attnspec.families.lookup import needed_capabilities
-from attnspec.grading.expectation import reference_outputs, reference_refusal
+from attnspec.grading.expectation import reference_outputs
 from attnspec_draws.generators.drawn import CHANGED, Drawn, argument_to_change, other_value
 from attnspec_draws.generators.limits import TooLargeError
 from attnspec_draws.generators.memory import ONE_ARRAY
@@ -84,7 +84,11 @@ def drawn_of(recipe: Recipe) -> Drawn:
 
 def _refusal(recipe: Recipe, drawn: Drawn) -> str | None:
     """Return why the reference refuses what was drawn; None where it does not."""
-    return reference_refusal(recipe.operation, drawn.inputs, run_attributes(REFERENCE_DTYPE, drawn.attributes))
+    try:
+        reference_outputs(recipe.operation, drawn.inputs, run_attributes(REFERENCE_DTYPE, drawn.attributes))
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 @cache

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from study import Study, add_write_option, publish, table
 
 from attnspec.cases import load_suite
-from attnspec.cases.coverage import coverage, factor_rows, unmet_pair_rows
 from attnspec.contract import OPERATIONS
 from attnspec_draws import Recipe, drawable, drawn_of
+from attnspec_draws.campaign.coverage import coverage, factor_rows, unmet_pair_rows
 from attnspec_draws.drawing import case_of
 from attnspec_draws.generators.limits import Limits
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from attnspec.cases import Case
-    from attnspec.cases.coverage import Coverage
+    from attnspec_draws.campaign.coverage import Coverage
 
 ABOUT = """
 What the golden cases hold, counted from the cases themselves: for each operation every optional input and attribute,

@@ -205,7 +205,7 @@ NARROWED = {
         ("documents of queries other than those of keys",),
     ),
     "one_sequence": (
-        f"def packed_mask(n, seq_ids):\n    ids = np.array([int(each) for each in seq_ids])\n    return {SAME_DOCUMENT}",
+        f"def packed_mask(n, seq_ids):\n    ids = np.array([*map(int, seq_ids)])\n    return {SAME_DOCUMENT}",
         ("documents of queries other than those of keys", "more than one batch entry"),
     ),
     "one_tree": (

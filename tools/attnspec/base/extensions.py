@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attnspec.base.errors import UsageError
+
 
 class Command(NamedTuple):
     """A command of the command line: its ``package.module:attribute``, and the first sentence of its help.
@@ -42,6 +44,18 @@ WRITTEN_LAYER = "attnspec_modules.attention.adapting:written_layer"
 IS_LAYER = "attnspec_modules.attention.recognising:is_layer"
 """The function that says whether a class or an instance is a layer, by its bases alone."""
 
+WHOLE_MATRIX = "attnspec_authoring.proof.matrix_command:whole_matrix"
+"""The function that proves, in a checkout, that the cases notice all mistakes."""
+
+PART_OF_MATRIX = "attnspec_authoring.proof.matrix_command:part_of_matrix"
+"""The function that proves it of some mistakes, over some cases."""
+
+JUDGED = "attnspec_authoring.proof.matrix_command:write_judged"
+"""The function that writes which cases notice judged implementations."""
+
+FORGOTTEN = "attnspec_authoring.completeness:missing"
+"""The function that finds, in a checkout, what stands in no list that it must join."""
+
 THIRD_PARTY: Mapping[str, str] = _TABLE["adapters"]
 """Built-in adapter to its ``module:attribute``, each of which needs a library; run in this order, the slowest first."""
 
@@ -53,3 +67,16 @@ def import_object(path: str) -> Any:
     """Import the object at a ``package.module:attribute``."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def imported_for(command: str, path: str) -> Any:
+    """Import what a command needs; `UsageError` where it is in a package that a checkout has, and no wheel."""
+    try:
+        return import_object(path)
+    except ModuleNotFoundError as error:
+        if error.name != path.partition(".")[0]:
+            raise
+        raise UsageError(
+            f"`attnspec {command}` works in a checkout of attnspec: clone the repository and install it with "
+            "`pip install --editable .`"
+        ) from None

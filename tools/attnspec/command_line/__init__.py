@@ -14,8 +14,8 @@ from typing import Literal
 
 import click
 
-from attnspec.base.errors import AttnspecError, Terminated, UsageError
-from attnspec.base.extensions import COMMANDS, Command, import_object
+from attnspec.base.errors import AttnspecError, Terminated
+from attnspec.base.extensions import COMMANDS, Command, imported_for
 from attnspec.base.plain_text import plain_text
 from attnspec.command_line.command_options import command_table
 from attnspec.command_line.completing import add_completion
@@ -62,20 +62,6 @@ def _load_numpy_on_one_thread() -> None:
         del os.environ["OPENBLAS_NUM_THREADS"]
 
 
-def _imported(name: str) -> click.Command:
-    """Return a command; `UsageError` for one whose package a checkout has, and no wheel."""
-    path = _COMMANDS[name].path
-    try:
-        return import_object(path)
-    except ModuleNotFoundError as error:
-        if error.name != path.partition(".")[0]:
-            raise
-        raise UsageError(
-            f"`attnspec {name}` works in a checkout of attnspec: clone the repository and install it with "
-            "`pip install --editable .`"
-        ) from None
-
-
 class _Commands(click.Group):
     """Commands, each imported when it is called: until then each is a name and a line of help."""
 
@@ -87,7 +73,7 @@ class _Commands(click.Group):
         if name is not None:
             if _COMMANDS[name].on_one_thread:
                 _load_numpy_on_one_thread()
-            command = _imported(name)
+            command = imported_for(name, _COMMANDS[name].path)
             add_completion(command)
         return name, command, others
 

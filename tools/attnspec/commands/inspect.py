@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from attnspec.base.errors import UsageError
+from attnspec.base.extensions import FORGOTTEN, imported_for
 from attnspec.command_line.command_options import with_options_of
-from attnspec.commands.authoring import authoring_package
 from attnspec.commands.explain import find_case
 
 _LISTED = ("id", "title", "operation", "profile", "clauses", "targets", "errata", "conventions", "revision")
@@ -128,7 +128,7 @@ def show(case: str, as_script: bool, golden: Path | None) -> None:
 def check(files: tuple[Path, ...], golden: Path | None, *, everything: bool) -> int:
     """Check golden FILES, or all of them, against schema, digests and what was released."""
     if everything:
-        forgotten = authoring_package("completeness", wanted_by="attnspec check --all").missing()
+        forgotten = imported_for("check --all", FORGOTTEN)()
         for sentence in forgotten:
             click.echo(sentence, err=True)
         if forgotten:

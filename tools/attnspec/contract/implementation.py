@@ -199,15 +199,19 @@ def finish(implementation: Implementation) -> None:
 
 
 class Wrapped:
-    """Wrapper that passes every request on to an implementation; a subclass says what it does otherwise."""
+    """Wrapper that passes every request on to an implementation; a subclass says what it does otherwise.
 
-    def __init__(self, implementation: Implementation) -> None:
+    A `declaration` counts instead of the implementation's own, if it is not None.
+    """
+
+    def __init__(self, implementation: Implementation, declaration: Declaration | None = None) -> None:
         self._implementation = implementation
+        self._declaration = declaration
 
     @property
     def declaration(self) -> Declaration:
-        """The implementation's declaration."""
-        return self._implementation.declaration
+        """The declaration that counts."""
+        return self._declaration or self._implementation.declaration
 
     def run(self, request: Request) -> Answer:
         """Answer one request."""

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from attnspec.cases import Case
     from attnspec.families.record import Arrays
 
-BATCH = "batch entry"
-"""The axis of batches, in every contract."""
+BATCH, TOKEN = "batch entry", "token"
+"""The axis of batches, in every contract; that of tokens, where queries and keys are one."""
+
+_LAST = (BATCH, TOKEN, "feature")
+"""The last axes of a tensor of any rank."""
 
 OF_ENTRIES = ("alone", "order", "neighbours")
 """Kinds of parts that have whole entries of a batch; the others cut these."""
@@ -25,7 +28,7 @@ OF_ENTRIES = ("alone", "order", "neighbours")
 
 def position_of_axis(operation: str, tensor: str, shape: Sequence[int], axis: str) -> int | None:
     """Return the position of an axis in a tensor, counted from the right; None where it has no such axis."""
-    axes = OPERATIONS[operation].axes[tensor]
+    axes = OPERATIONS[operation].axes[tensor] or _LAST
     position = axes.index(axis) - len(axes) if axis in axes else 0
     return position if position and len(shape) >= -position else None
 
@@ -47,10 +50,10 @@ def taken(case: Case, axis: str, indices: Sequence[int]) -> dict[str, NDArray[An
     return inputs
 
 
-def entry_alone(case: Case) -> Part:
-    """Return the last entry of a batch by itself."""
-    last = length_along(case, BATCH) - 1
-    return Part("alone", f"batch entry {last} alone", taken(case, BATCH, [last]), {BATCH: ([last], [0])})
+def last_alone(kind: str, case: Case, axis: str) -> Part:
+    """Return the last entry along an axis by itself."""
+    last = length_along(case, axis) - 1
+    return Part(kind, f"{axis} {last} alone", taken(case, axis, [last]), {axis: ([last], [0])})
 
 
 def other_order(case: Case) -> Part:

@@ -169,12 +169,3 @@ def reference_outputs(
     values = cast("tuple[NDArray[Any] | None, ...]", returned if isinstance(returned, tuple) else (returned,))
     named = zip(OPERATIONS[operation].outputs, values, strict=True)
     return {name: value for name, value in named if value is not None}
-
-
-def reference_refusal(operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any]) -> str | None:
-    """Return why the reference refuses a call; None where it answers it."""
-    try:
-        reference_outputs(operation, inputs, attributes)
-    except ValueError as error:
-        return str(error)
-    return None

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from attnspec.process.transcript import Transcript
 
 
+LINE_LIMIT = 64 * 1024 * 1024
+"""Longest answer in bytes."""
+
+SECONDS_TO_STOP = 1.0
+"""Seconds that a program may take to end after the message to stop."""
+
 _SECONDS_TO_DIE = 2.0
 """Seconds that a process has to be gone after it was killed: those of this user are at once."""
 
@@ -41,7 +47,7 @@ class LineTooLongError(Exception):
 
 
 class LineProcess:
-    """A running program, started without a shell; OSError if it cannot be.
+    """A running program, started without a shell; TargetError if it cannot be, in which the command is `called` so.
 
     `line_limit` is the longest line in bytes that is read from it, `stderr_limit` the most that it may write on its
     stderr while a line is awaited; each line, both ways, goes into the `transcript`.
@@ -50,24 +56,29 @@ class LineProcess:
     def __init__(
         self,
         arguments: Sequence[str],
+        called: str,
         *,
-        line_limit: int,
-        show_stderr: bool,
+        line_limit: int = LINE_LIMIT,
+        show_stderr: bool = False,
         transcript: Transcript | None = None,
         stderr_limit: int | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        # In a session of its own, Ctrl-C reaches the harness alone, and killing reaches grandchildren too.
-        self._process = subprocess.Popen(
-            arguments,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env=environment,
-        )
-        self._watchdog = Watchdog(self._process.pid)
+        try:
+            # In a session of its own, Ctrl-C reaches the harness alone, and killing reaches grandchildren too.
+            self._process = subprocess.Popen(
+                arguments,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env=environment,
+            )
+            self._watchdog = Watchdog(self._process.pid)
+        except (OSError, ValueError) as error:
+            problem = _why_not_started(arguments[0], error)
+            raise TargetError(f"The command {called!r} cannot be run: {problem}.") from None
         self._last_words = LastWords(show=show_stderr)
         self._stderr_limit = stderr_limit
         self._said = 0
@@ -275,13 +286,6 @@ class LastWords:
         return f"; last on its stderr:{quoted}" if quoted else ""
 
 
-LINE_LIMIT = 64 * 1024 * 1024
-"""Longest answer in bytes."""
-
-SECONDS_TO_STOP = 1.0
-"""Seconds that a program may take to end after the message to stop."""
-
-
 def split_command(command: str | Sequence[str]) -> list[str]:
     """Return the words of a command line; TargetError if it is empty, or a quotation in it does not end."""
     try:
@@ -294,36 +298,13 @@ def split_command(command: str | Sequence[str]) -> list[str]:
     return arguments
 
 
-def launch(
-    arguments: Sequence[str],
-    called: str,
-    *,
-    line_limit: int = LINE_LIMIT,
-    show_stderr: bool = False,
-    transcript: Transcript | None = None,
-    stderr_limit: int | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> LineProcess:
-    """Start a program without a shell, as a :class:`~.line_process.LineProcess`; TargetError if that fails."""
-    program = arguments[0]
-    try:
-        return LineProcess(
-            arguments,
-            line_limit=line_limit,
-            show_stderr=show_stderr,
-            transcript=transcript,
-            stderr_limit=stderr_limit,
-            environment=environment,
-        )
-    except FileNotFoundError:
-        if Path(program).name == program:
-            problem = f"{program} is not installed or not on PATH"
-        elif Path(program).exists():
-            problem = f"{program} names an interpreter in its first line that is not installed"
-        else:
-            problem = f"there is no program {program}"
-    except PermissionError:
-        problem = f"{program} is not executable"
-    except (OSError, ValueError) as error:
-        problem = f"{program} cannot be started ({error})"
-    raise TargetError(f"The command {called!r} cannot be run: {problem}.")
+def _why_not_started(program: str, error: OSError | ValueError) -> str:
+    if isinstance(error, PermissionError):
+        return f"{program} is not executable"
+    if not isinstance(error, FileNotFoundError):
+        return f"{program} cannot be started ({error})"
+    if Path(program).name == program:
+        return f"{program} is not installed or not on PATH"
+    if Path(program).exists():
+        return f"{program} names an interpreter in its first line that is not installed"
+    return f"there is no program {program}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.base.extensions import BUILT_IN
 from attnspec.contract.declarations import check_capabilities
-from attnspec.contract.implementation import Answer, Declaration, Implementation, Request, TimedOut, Wrapped
+from attnspec.contract.implementation import Answer, Implementation, Request, TimedOut, Wrapped
 from attnspec.targets.loading import loaded
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 TIMEOUTS_IN_A_ROW = 3
 """After so many the rest is not run, where the user does not say."""
-
-_UNDECLARED = ("float64",)
-"""The dtypes of an implementation that declares none."""
 
 
 class GaveUpError(Exception):
@@ -54,7 +50,8 @@ def behind_layers(
 ) -> Implementation:
     """Put an implementation behind the layers that its target needs; it is closed if one of them fails.
 
-    The `dtypes` that the user requests are those of an implementation that says nothing of its own.
+    The `dtypes` that the user requests are those of an implementation that says nothing of its own; capabilities that
+    the user says are lacking are so beside those declared.
 
     It is given the contract's layout, from the one requested, else declared; UsageError if there is no such one.
     The `nearest` layers see it called in its own layout: those of a debugger, of pytest, of the judge. The `outermost`
@@ -63,9 +60,12 @@ def behind_layers(
     try:
         declared = implementation.declaration
         if dtypes and not declared.states_dtypes:
-            implementation = Declaring(implementation, replace(declared, dtypes=tuple(dict.fromkeys(dtypes))))
+            implementation = Wrapped(implementation, replace(declared, dtypes=tuple(dict.fromkeys(dtypes))))
         if target.without:
-            implementation = without_capabilities(implementation, target.without)
+            check_capabilities(target.without, said_by="The command")
+            declared = implementation.declaration
+            together = tuple(dict.fromkeys((*declared.without, *target.without)))
+            implementation = Wrapped(implementation, replace(declared, without=together))
         for layer in nearest:
             implementation = layer(implementation, target)
         layout = target.layout or implementation.declaration.layout
@@ -79,40 +79,6 @@ def behind_layers(
         implementation.close()
         raise
     return implementation
-
-
-class Declaring(Wrapped):
-    """An implementation with another declaration than its own."""
-
-    def __init__(self, implementation: Implementation, declaration: Declaration) -> None:
-        super().__init__(implementation)
-        self._declaration = declaration
-
-    @property
-    def declaration(self) -> Declaration:
-        """The declaration that counts."""
-        return self._declaration
-
-
-def without_capabilities(implementation: Implementation, without: Sequence[str]) -> Implementation:
-    """Declare the capabilities that the user says are lacking, beside those declared; UsageError if unknown."""
-    check_capabilities(without, said_by="The command")
-    declared = implementation.declaration
-    together = tuple(dict.fromkeys((*declared.without, *without)))
-    return Declaring(implementation, replace(declared, without=together))
-
-
-def without_own_choices(implementation: Implementation, target: Target, dtypes: Collection[str]) -> Implementation:
-    """Give an implementation no conventions of its own choice, and call it in some dtypes alone.
-
-    The built-in ones keep their conventions, for it is known what they do; anything else could declare its own results
-    right. An implementation that declares no dtypes is called in all of these.
-    """
-    declared = implementation.declaration
-    offered = tuple(dtypes) if declared.dtypes == _UNDECLARED else declared.dtypes
-    conventions: Mapping[str, str] = declared.conventions if target.python in BUILT_IN else {}
-    kept = tuple(dtype for dtype in offered if dtype in dtypes)
-    return Declaring(implementation, replace(declared, conventions=conventions, dtypes=kept))
 
 
 class Timeouts(Wrapped):

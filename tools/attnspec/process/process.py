@@ -21,7 +21,6 @@ from attnspec.process.line_process import (
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
-    launch,
     split_command,
 )
 from attnspec.process.messages import (
@@ -100,7 +99,7 @@ class ProcessImplementation:
         return self._started.declaration
 
     def _start(self) -> Started:
-        process = launch(
+        process = LineProcess(
             self._arguments,
             self._adapter,
             line_limit=self._line_limit,

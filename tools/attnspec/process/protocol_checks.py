@@ -20,7 +20,6 @@ from attnspec.process.line_process import (
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
-    launch,
     split_command,
 )
 from attnspec.process.messages import (
@@ -113,7 +112,7 @@ class _Talk:
     def start(self) -> Started:
         """Start the program anew."""
         self.kill()
-        self._process = launch(self._arguments, self._command)
+        self._process = LineProcess(self._arguments, self._command)
         offer = start_message() | {"versions": [*VERSIONS, _LATER_VERSION]} | _HINT
         answer = self._said_to(offer, self._start_timeout)
         with _reported_as_faults():

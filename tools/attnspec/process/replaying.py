@@ -13,7 +13,6 @@ from attnspec.process.line_process import (
     LineTooLongError,
     NoLineError,
     ProcessEndedError,
-    launch,
     split_command,
 )
 from attnspec.process.messages import STOP, read_message, write_message
@@ -66,7 +65,7 @@ def replay(path: Path, command: str, *, timeout: float, start_timeout: float) ->
             if kind == "start" or process is None:
                 if process is not None:
                     process.kill()
-                process = launch(arguments, command)
+                process = LineProcess(arguments, command)
             if kind == "stop":
                 process.stop(write_message(STOP), SECONDS_TO_STOP)
                 process = None

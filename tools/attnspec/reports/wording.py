@@ -227,7 +227,7 @@ def systematic_in_short(errors: Sequence[Mapping[str, Any]]) -> str:
 
 _IN_PARTS = {
     "entries": "batch entries alone, beside others and in another order",
-    "queries": "queries in calls of their own",
+    "queries": "queries or tokens in calls of their own",
 }
 """Property of batches to what was called."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from attnspec.contract.layout import layout_name
 from attnspec.families.lookup import family_of
+from attnspec.targets.naming import plain_name
 
 _FAMILIES = Path(__file__).parents[1] / "families"
 
@@ -45,11 +46,11 @@ class Kernels:
 
         `names` are all parameters of the function; `outputs` are those of the operation.
         """
-        name, demanded = _plain(parameter.name), parameter.default is inspect.Parameter.empty
+        name, demanded = plain_name(parameter.name), parameter.default is inspect.Parameter.empty
         if demanded:
             buffers = self._table("buffers")
-            called_buffers = {_plain(each) for buffer in buffers.values() for each in buffer["names"]}
-            has_buffers = not called_buffers.isdisjoint(map(_plain, names))
+            called_buffers = {plain_name(each) for buffer in buffers.values() for each in buffer["names"]}
+            has_buffers = not called_buffers.isdisjoint(map(plain_name, names))
             for output, buffer in buffers.items():
                 is_exact = has_buffers and parameter.name in buffer.get("exact", ())
                 if output in outputs and (is_exact or _is_among(name, buffer["names"])):
@@ -68,7 +69,7 @@ class Kernels:
 
     def _part(self, name: str, names: Sequence[str]) -> Filled | None:
         """Return one side of an argument of which each side has a parameter of its own, or one for both sides."""
-        own = [_plain(each) for each in names]
+        own = [plain_name(each) for each in names]
         for facts in self._table("parts").values():
             if _is_among(name, facts["names"]):
                 partner = self._table("parts").get(facts.get("partner"), {}).get("names", ())
@@ -168,9 +169,5 @@ class Kernels:
         return self._tables.get(name, {})
 
 
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "").removesuffix("ptr")
-
-
 def _is_among(name: str, names: Sequence[str]) -> bool:
-    return name in map(_plain, names)
+    return name in map(plain_name, names)

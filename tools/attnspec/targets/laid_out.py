@@ -13,7 +13,6 @@ from attnspec.contract import FAMILIES, IN_LAYOUT, OPERATIONS
 from attnspec.contract.arrangement import Arrangement, Axes, AxesOfOperations, Circumstances, Layout, Repacked
 from attnspec.contract.implementation import (
     Answer,
-    Declaration,
     Declined,
     Implementation,
     Malformed,
@@ -74,19 +73,13 @@ class LaidOut(Wrapped):
     """An implementation behind a layout; `name` is how messages call the layout."""
 
     def __init__(self, implementation: Implementation, layout: Layout, name: str) -> None:
-        super().__init__(implementation)
         self._layout = layout
         self._name = name
         self._repacked_here = frozenset(IN_LAYOUT.get(layout_name(name) or "", ()))
         declaration = implementation.declaration
         stay = tuple(operation for operation in declaration.operations if not self._arranges(operation))
-        self._declaration = replace(declaration, requested_in=name, not_arranged=stay)
+        super().__init__(implementation, replace(declaration, requested_in=name, not_arranged=stay))
         self._calls: Counter[tuple[object, ...]] = Counter()
-
-    @property
-    def declaration(self) -> Declaration:
-        """The implementation's declaration, with the layout in which it is called."""
-        return self._declaration
 
     def _arranges(self, operation: str) -> bool:
         """Return whether an operation has another form in the layout."""

@@ -59,11 +59,11 @@ def named_arguments(names: Sequence[str], operation: Operation, known: Mapping[s
     """Return argument to parameter, of those whose names say it, beside what is `known`; each is one argument alone."""
     usual = family_of(operation.name).usual_names()
     matched = dict(known or {})
-    own = {_plain(name): name for name in reversed(names)}
+    own = {plain_name(name): name for name in reversed(names)}
     for exact in (True, False):
         for argument in operation.arguments:
             called = (argument,) if exact else usual.get(argument, ())
-            fitting = [own[_plain(name)] for name in called if _plain(name) in own]
+            fitting = [own[plain_name(name)] for name in called if plain_name(name) in own]
             free = [name for name in fitting if name not in matched.values()]
             if argument not in matched and free:
                 matched[argument] = free[0]
@@ -128,5 +128,6 @@ def _takes_a_tensor(operation: Operation, named: Named) -> bool:
     return {*operation.required_arguments} <= named.own.keys() and not tensors.isdisjoint(named.own)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a parameter's name without what usual names differ in."""
     return name.lower().replace("_", "").removesuffix("ptr")

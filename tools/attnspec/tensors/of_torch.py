@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attnspec.base.errors import TargetError, Unsupported
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec.tensors.libraries import import_library
-from attnspec.tensors.of_numpy import strided_copy
+from attnspec.tensors.of_numpy import NumpyTensors, strided_copy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,8 +85,8 @@ def gradients(
     return dict(zip(leaves, found, strict=True))
 
 
-class TorchTensors:
-    """PyTorch's tensors on a ``torch.device``."""
+class TorchTensors(NumpyTensors):
+    """PyTorch's tensors on a ``torch.device``; a function itself decides whether gradients are kept."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
@@ -103,14 +102,6 @@ class TorchTensors:
     def returned(self, value: Any) -> Any:
         """Return a tensor as an array; anything else as it is."""
         return to_array(value) if isinstance(value, torch.Tensor) else value
-
-    def calling(self) -> AbstractContextManager[Any]:
-        """Return a context that does nothing: the function itself decides whether gradients are kept."""
-        return nullcontext()
-
-    def call(self, function: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any], *_: Hashable) -> Any:
-        """Return what a function returns."""
-        return function(given)
 
     gradients = staticmethod(gradients)
 

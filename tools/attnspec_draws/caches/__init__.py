@@ -1,8 +1,17 @@
 """Random cases of caches."""
 
-from attnspec_draws.caches.pools import SKIPPED, draw_pages, draw_slots
+from attnspec_draws.caches.pools import SKIPPED, draw_pages, draw_slots, extents_of_slots
 from attnspec_draws.caches.trivial_caches import TRIVIAL_CACHES
-from attnspec_draws.caches.written_caches import FULL_WIDTH, NONFINITE, draw_appended, draw_scattered, draw_window
+from attnspec_draws.caches.written_caches import (
+    FULL_WIDTH,
+    NONFINITE,
+    draw_appended,
+    draw_scattered,
+    draw_window,
+    extents_of_append,
+    extents_of_scatter,
+    extents_of_window,
+)
 from attnspec_draws.generators.memory import MEMORY_ORDER
 from attnspec_draws.generators.random_cases import CaseGenerator, RandomCases
 from attnspec_draws.generators.refusing import Misfit, Refusals
@@ -21,6 +30,14 @@ def _refusals(short_name: str, *inputs: str) -> dict[str, Refusals]:
 
 _APPENDED = ("past_key", "past_value", "key", "value")
 _POOLS = ("key_pool", "value_pool", "key", "value")
+
+_EXTENTS_OF = {
+    "append_cache": extents_of_append,
+    "scatter_cache": extents_of_scatter,
+    "write_slots": extents_of_slots,
+    "write_paged_cache": extents_of_slots,
+    "write_window": extents_of_window,
+}
 
 RANDOM_CASES = RandomCases(
     case_generators={
@@ -45,4 +62,5 @@ RANDOM_CASES = RandomCases(
         ),
     },
     trivial_answers=TRIVIAL_CACHES,
+    extents_of=lambda operation, shapes, attributes: _EXTENTS_OF[operation](shapes, attributes),
 )

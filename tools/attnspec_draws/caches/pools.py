@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from attnspec.contract.dtypes import numpy_dtype
 from attnspec_draws.caches.written_caches import numbers_of_cache, refuse_none
 from attnspec_draws.generators.drawn import Drawn, those
-from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes, lengths_of
 from attnspec_draws.generators.memory import laid_out
 from attnspec_draws.generators.words import Stream, Words, coarse, whole_numbers
 
@@ -110,6 +110,17 @@ def draw_pages(words: Words, limits: Limits) -> Drawn:
         # Changed alone, they could name one slot twice.
         unchanged=frozenset(("batch_indices", "positions")),
     )
+
+
+def extents_of_slots(shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return axis to length of writing into pages at a user's shapes."""
+    pool = lengths_of("key_pool", ("pages", "size", "heads", "width"), shapes)
+    value = lengths_of("value", ("tokens", "heads", "value_width"), shapes)
+    spare = pool.pop("pages") - _pages({**pool, **value, "spare": 0})
+    if spare < 0:
+        raise ValueError(f"{value['tokens']} tokens are more than the pages have slots")
+    of_sequences = lengths_of("page_starts", ("batch",), shapes) if "page_starts" in shapes else {}
+    return {**pool, **value, "spare": spare, **{axis: borders - 1 for axis, borders in of_sequences.items()}}
 
 
 def _pages(lengths: Mapping[str, int]) -> int:

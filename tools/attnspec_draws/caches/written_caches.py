@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnspec.base.errors import UsageError
 from attnspec_draws.generators.drawn import Drawn, those
-from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes, lengths_of
 from attnspec_draws.generators.memory import laid_out
 from attnspec_draws.generators.special_numbers import spoil_one
 from attnspec_draws.generators.words import Words, coarse_or_wide, whole_numbers
@@ -91,8 +91,8 @@ def draw_scattered(words: Words, limits: Limits) -> Drawn:
     )
     batch, heads, new, room, width, steps = (extents[axis] for axis in _SCATTERED)
     mode, axis = words.of("mode").weighted(_MODES), words.of("axis").weighted(_AXES_OF_TOKENS)
-    mode = mode if limits.allow("mode", f"mode={mode}") else ""
-    axis = axis if limits.allow("axis") else 0
+    mode = limits.stated.get("mode", mode if limits.allow("mode", f"mode={mode}") else "")
+    axis = limits.stated.get("axis", axis if limits.allow("axis") else 0)
     index = (axis or _USUAL_AXIS) % _RANK
     others = (batch, heads, width)
     shapes = {
@@ -158,7 +158,9 @@ def draw_window(words: Words, limits: Limits) -> Drawn:
         inputs["step_lengths"] = _step_lengths(words, steps, new)
     stream = words.of("keep")
     keeps, keep = stream.percent(_KEEPING) and limits.allow("keep"), stream.below(slots)
-    keep = keep if keeps else 0
+    # Beside a user's shape, a window may be shorter.
+    keep = min(limits.stated.get("keep", keep if keeps else 0), slots - 1)
+    keeps = keeps or "keep" in limits.stated
     clauses = {
         "slot": bool((past < slots).any()),
         "ring": bool((past + new > slots).any()),
@@ -179,6 +181,42 @@ def draw_window(words: Words, limits: Limits) -> Drawn:
         attributes={"keep": keep} if keeps else {},
         extents=extents,
     )
+
+
+def extents_of_append(shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return axis to length of appending at a user's shapes."""
+    return {
+        **lengths_of("past_key", ("batch", "heads", "past", "width"), shapes),
+        **lengths_of("value", ("batch", "heads", "new", "value_width"), shapes),
+    }
+
+
+def extents_of_scatter(shapes: Mapping[str, tuple[int, ...]], attributes: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return axis to length of scattering at a user's shapes, whose axis of tokens the attributes say."""
+    axis = attributes.get("axis", _USUAL_AXIS)
+    index = (axis if isinstance(axis, int) else _USUAL_AXIS) % _RANK
+    axes = ["batch", "heads", "width"]
+    axes.insert(index, "new")
+    of_update, of_cache = lengths_of("update", axes, shapes), lengths_of("cache", axes, shapes)
+    if of_cache["new"] < of_update["new"]:
+        raise ValueError(f"update has {of_update['new']} tokens, and cache room for {of_cache['new']}")
+    return {**of_update, "room": of_cache["new"] - of_update["new"], **_extents_of_steps(shapes)}
+
+
+def extents_of_window(shapes: Mapping[str, tuple[int, ...]], attributes: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return axis to length of writing into a window at a user's shapes."""
+    window, keep = lengths_of("key_cache", ("batch", "heads", "slots", "width"), shapes), attributes.get("keep", 0)
+    if not isinstance(keep, int) or not 0 <= keep < window["slots"]:
+        raise ValueError(f"keep is {keep!r}, and of {window['slots']} slots at least one must be replaceable")
+    return {
+        **window,
+        **lengths_of("value", ("batch", "heads", "new", "value_width"), shapes),
+        **_extents_of_steps(shapes),
+    }
+
+
+def _extents_of_steps(shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+    return lengths_of("step_lengths", ("steps",), shapes) if "step_lengths" in shapes else {}
 
 
 def _step_lengths(words: Words, steps: int, new: int) -> NDArray[np.int64]:

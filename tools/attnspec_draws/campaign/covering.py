@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from attnspec.cases.coverage import Coverage, coverage
 from attnspec_draws import drawn_of
+from attnspec_draws.campaign.coverage import Coverage, coverage
 from attnspec_draws.drawing import case_of
 
 if TYPE_CHECKING:

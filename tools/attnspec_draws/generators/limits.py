@@ -1,7 +1,7 @@
 """Limits of a draw: its dtype, what it leaves out, and how large it may be; and lengths of axes within them."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,6 +99,16 @@ class Limits:
                 f"shorten an axis, or write elements={elements}.",
                 elements,
             )
+
+
+def lengths_of(name: str, axes: Sequence[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """Return axis to length of a tensor at a user's shapes; `ValueError` where it is missing or has other axes."""
+    shape = shapes.get(name)
+    if shape is None:
+        raise ValueError(f"the shape of {name} is missing")
+    if len(shape) != len(axes):
+        raise ValueError(f"{name} has {len(shape)} axes, and not {len(axes)}: {', '.join(axes)}")
+    return dict(zip(axes, shape, strict=True))
 
 
 SHORT = 6

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attnspec.base.extensions import import_object
 from attnspec.contract import OPERATIONS
@@ -82,7 +82,7 @@ class CaseGenerator:
         return without.union(*(self.left_out_with.get(word, ()) for word in without))
 
 
-def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+def _no_extents(operation: str, _: Mapping[str, tuple[int, ...]], __: Mapping[str, Any]) -> Mapping[str, int]:
     raise ValueError(f"cases of {operation} cannot be drawn at given shapes")
 
 
@@ -90,15 +90,16 @@ def _no_extents(operation: str, _shapes: Mapping[str, tuple[int, ...]]) -> Mappi
 class RandomCases:
     """Random cases of one family: operation to its case generator, and to its trivial answers.
 
-    `extents_of` takes an operation and the shapes of its inputs, and gives axis to length, as its case generator calls
-    its axes, or raises `ValueError` where the shapes do not fit each other. `with_few_heads` gives shapes with as few
-    batch entries and heads as show which belongs to which. `part_of` gives the part of a case with generated inputs
-    that trivial answers are given for; None where that would take too long.
+    `extents_of` takes an operation, the shapes of its inputs and its attributes, and gives axis to length, as its case
+    generator calls its axes, or raises `ValueError` where the shapes do not fit each other; whether a draw then has
+    them is for the caller to see. `with_few_heads` gives shapes with as few batch entries and heads as show which
+    belongs to which. `part_of` gives the part of a case with generated inputs that trivial answers are given for; None
+    where that would take too long.
     """
 
     case_generators: Mapping[str, CaseGenerator]
     trivial_answers: Mapping[str, tuple[TrivialAnswer, ...]]
-    extents_of: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, int]] = _no_extents
+    extents_of: Callable[[str, Mapping[str, tuple[int, ...]], Mapping[str, Any]], Mapping[str, int]] = _no_extents
     with_few_heads: Callable[[str, Mapping[str, tuple[int, ...]]], Mapping[str, tuple[int, ...]]] = (
         lambda _operation, shapes: shapes
     )

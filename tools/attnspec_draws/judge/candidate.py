@@ -4,7 +4,7 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,17 @@ from shutil import which
 from typing import Any
 
 from attnspec.base.errors import UsageError
-from attnspec.process.opening import behind_layers, without_own_choices
+from attnspec.base.extensions import BUILT_IN
+from attnspec.contract.implementation import Wrapped
+from attnspec.process.opening import behind_layers
 from attnspec.process.process import SERVING, ProcessImplementation, isolated
 from attnspec.targets import Implementation
 from attnspec.targets.target import Target
 from attnspec_draws.judge.own_folder import OwnFolder, environment_of
 from attnspec_draws.judge.shapes import MESSAGE_LIMIT, Shape
+
+_UNDECLARED = ("float64",)
+"""The dtypes of an implementation that declares none."""
 
 _ROOM = 2**26
 """Bytes of a line beside what its tensors take: as many as any line of the protocol may have."""
@@ -116,4 +121,17 @@ def opened(
 def as_judged(candidate: Target, implementation: Implementation, shapes: Sequence[Shape]) -> Implementation:
     """Wrap a candidate as it is judged: in its layout, and graded by no conventions of its own choice."""
     dtypes = {dtype: None for shape in shapes for dtype in shape.dtypes}
-    return behind_layers(implementation, candidate, nearest=(partial(without_own_choices, dtypes=dtypes.keys()),))
+    return behind_layers(implementation, candidate, nearest=(partial(_without_own_choices, dtypes=dtypes.keys()),))
+
+
+def _without_own_choices(implementation: Implementation, target: Target, dtypes: Collection[str]) -> Implementation:
+    """Give an implementation no conventions of its own choice, and call it in some dtypes alone.
+
+    The built-in ones keep their conventions, for it is known what they do; anything else could declare its own results
+    right. An implementation that declares no dtypes is called in all of these.
+    """
+    declared = implementation.declaration
+    offered = tuple(dtypes) if declared.dtypes == _UNDECLARED else declared.dtypes
+    conventions: Mapping[str, str] = declared.conventions if target.python in BUILT_IN else {}
+    kept = tuple(dtype for dtype in offered if dtype in dtypes)
+    return Wrapped(implementation, replace(declared, conventions=conventions, dtypes=kept))

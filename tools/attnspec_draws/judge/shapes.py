@@ -231,16 +231,20 @@ def _shape(operation: str, dtypes: Sequence[str], stated: Any, own: OwnCheck | N
     shapes = {name: tuple(entries[name]) for name in entries if name in inputs and _is_shape(entries[name])}
     for name in inputs & entries.keys() - shapes.keys():
         raise UsageError(f"{said_by}: the shape of {name} must be a list of whole numbers, not {entries[name]!r}.")
+    attributes = {name: value for name, value in entries.items() if name in contract.attributes}
     try:
-        extents = random_cases_of(operation).extents_of(operation, shapes)
+        extents = random_cases_of(operation).extents_of(operation, shapes, attributes)
     except ValueError as error:
         raise UsageError(f"{said_by}: {text}: {error}.") from None
+    for name in contract.inputs:
+        if name not in shapes:
+            raise UsageError(f"{said_by}: {text}: the shape of {name} is missing.")
     given = {tensor.name: _axes(tensor, shapes) for tensor in contract.takes if tensor.name in shapes}
     return Shape(
         operation=operation,
         extents=extents,
         shapes=shapes,
-        attributes={name: value for name, value in entries.items() if name in contract.attributes},
+        attributes=attributes,
         given={name: axes for name, axes in given.items() if name in contract.optional_inputs},
         dtypes=tuple(dtypes),
         text=text,

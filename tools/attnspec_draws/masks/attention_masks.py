@@ -13,6 +13,7 @@ from attnspec_draws.generators.words import Stream, Words, whole_numbers
 UNEQUAL, OPEN_WINDOW = "unequal_lengths", "open_window"
 """Capabilities that some draws need."""
 
+_LENGTHS = ("query_length", "key_length")
 _AXES = ("batch", "queries", "keys")
 _LONG = {"queries": 1, "keys": 1}
 _SHORT = 8
@@ -68,6 +69,7 @@ def draw_mask(words: Words, limits: Limits) -> Drawn:
         attributes["key_length"] = keys
     attributes |= _positions(words, limits, queries, keys, may_move="query_starts" not in rules)
     attributes |= {name: value for name, value in _attributes(words, limits).items() if name in rules}
+    attributes |= {name: value for name, value in limits.stated.items() if name not in _LENGTHS}
     inputs = _arrays(words, rules, (batch, queries, keys), min(_MOST_DOCUMENTS, limits.elements - 1))
     if "attended_blocks" in rules:
         size, table = _blocks(words, queries, keys)
@@ -87,6 +89,18 @@ def draw_mask(words: Words, limits: Limits) -> Drawn:
         clauses=tuple(f"attention_mask.{clause}" for clause in those(_clauses(named, batch))),
         others=others,
     )
+
+
+def extents_of(_: str, shapes: Mapping[str, tuple[int, ...]], attributes: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return axis to length of a user's mask: its attributes say how many queries and keys there are."""
+    of_axes = zip(("queries", "keys"), _LENGTHS, strict=True)
+    stated = {axis: attributes[name] for axis, name in of_axes if name in attributes}
+    if "queries" not in stated or not all(isinstance(length, int) for length in stated.values()):
+        raise ValueError("query_length and key_length say how many queries and keys there are")
+    if "attended_blocks" in shapes:
+        raise ValueError("tables of blocks are not drawn at given shapes")
+    batch = [shape[0] for name, shape in shapes.items() if name not in ("query_starts", "key_starts") and shape]
+    return {**stated, **({"batch": batch[0]} if batch else {})}
 
 
 def _elements(lengths: Mapping[str, int]) -> int:

@@ -4,7 +4,7 @@ from attnspec_draws.generators.memory import MEMORY_ORDER
 from attnspec_draws.generators.random_cases import CaseGenerator, RandomCases
 from attnspec_draws.generators.refusing import Misfit, Refusals
 from attnspec_draws.generators.special_numbers import Resized
-from attnspec_draws.norms.normalizing import CLASSES, NONFINITE, draw_qk_norm, draw_rms_norm
+from attnspec_draws.norms.normalizing import CLASSES, LARGEST, NONFINITE, draw_qk_norm, draw_rms_norm, extents_of
 from attnspec_draws.norms.trivial_norms import TRIVIAL_NORMS
 
 _OFFSETS = ("", "ONE", "minus_one")
@@ -19,6 +19,7 @@ RANDOM_CASES = RandomCases(
             CLASSES | {NONFINITE, MEMORY_ORDER},
             {"weight": Refusals((f"{_ROWS}.weight",), f"{_ROWS}.weight")},
             resized=(Resized(("x",)),),
+            largest_whole=LARGEST,
             misfits=(Misfit("weight_offset", f"{_ROWS}.weight_offset", lambda _: _OFFSETS),),
         ),
         "qk_norm": CaseGenerator(
@@ -32,6 +33,7 @@ RANDOM_CASES = RandomCases(
                 "sin": _TABLE,
             },
             resized=(Resized(("query", "key")),),
+            largest_whole=LARGEST,
             misfits=(
                 Misfit("normalized_over", f"{_PAIR}.normalized_over", lambda _: ("", "HEAD", "heads")),
                 Misfit("weight_offset", f"{_PAIR}.weight_offset", lambda _: _OFFSETS),
@@ -44,4 +46,5 @@ RANDOM_CASES = RandomCases(
         ),
     },
     trivial_answers=TRIVIAL_NORMS,
+    extents_of=extents_of,
 )

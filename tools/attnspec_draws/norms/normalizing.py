@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnspec_draws.generators.drawn import Drawn, those
-from attnspec_draws.generators.limits import Limits, as_stated, draw_axes
+from attnspec_draws.generators.limits import Limits, as_stated, draw_axes, lengths_of
 from attnspec_draws.generators.memory import laid_out
 from attnspec_draws.generators.special_numbers import spoil_one
 from attnspec_draws.generators.words import Words, coarse, coarse_or_wide
@@ -36,6 +37,9 @@ _OF_PAIR = ("batch", "heads", "key_heads", "tokens", "width")
 _LONG = {"width": 5, "tokens": 3, "heads": 1, "batch": 1}
 """Ranks of tokens, axes, and which of them are long, with weights."""
 
+LARGEST = 2**22
+"""Elements of the largest tensor that a judge grades: a tolerance takes as long as a few sums."""
+
 _TABLES, _WHOLE = 60, 50
 """Of a hundred draws, those with tables; of these, those that rotate all pairs."""
 
@@ -44,8 +48,9 @@ def draw_rms_norm(words: Words, limits: Limits) -> Drawn:
     """Draw a case of RMS norm."""
     stream = words.of("extents")
     lengths = draw_axes(stream, _OF_ROWS, _LONG, limits)
+    drawn = stream.weighted(_RANKS)
     stated = [len(_OF_ROWS) - index for index, axis in enumerate(_OF_ROWS) if axis in limits.extents]
-    rank = max(stream.weighted(_RANKS), *stated, 1)
+    rank = stated[0] if len(stated) > 1 else max(drawn, *stated, 1)
     extents = as_stated({axis: lengths[axis] for axis in _OF_ROWS[-rank:]}, limits)
     attributes = _attributes(words, limits)
     shapes = {"x": tuple(extents.values()), "weight": (extents["width"],)}
@@ -75,7 +80,7 @@ def draw_qk_norm(words: Words, limits: Limits) -> Drawn:
     extents = as_stated(draw_axes(words.of("extents"), _OF_PAIR, _LONG, limits), limits, _elements)
     batch, heads, key_heads, tokens, width = (extents[axis] for axis in _OF_PAIR)
     attributes = _attributes(words, limits)
-    attributes |= _word(words, limits, "normalized_over", _OVER)
+    attributes |= {**_word(words, limits, "normalized_over", _OVER), **limits.stated}
     together = attributes.get("normalized_over") == "all_heads"
     shapes = {
         "query": (batch, heads, tokens, width),
@@ -88,10 +93,11 @@ def draw_qk_norm(words: Words, limits: Limits) -> Drawn:
     drawn, whole, fewer = stream.percent(_TABLES), stream.percent(_WHOLE), stream.between(1, max(width // 2, 1))
     is_given = not {"cos", "sin"}.isdisjoint(limits.given)
     has_tables = (is_given or (drawn and width > 1)) and limits.allow("cos", "sin")
-    pairs = width // 2 if whole else min(fewer, width // 2)
+    pairs = min(limits.extents.get("pairs", width if whole else fewer), width // 2)
     if has_tables:
         inputs |= {name: coarse(words.varied(name), (batch, tokens, pairs)) for name in ("cos", "sin")}
-        attributes |= _word(words, limits, "pairing", _PAIRINGS)
+        attributes |= {**_word(words, limits, "pairing", _PAIRINGS), **limits.stated}
+        extents |= {"pairs": pairs} if "pairs" in limits.extents else {}
     clauses = {
         **_clauses(attributes),
         f"normalized_over.{attributes.get('normalized_over', 'default')}": True,
@@ -118,6 +124,17 @@ def draw_qk_norm(words: Words, limits: Limits) -> Drawn:
     )
 
 
+def extents_of(
+    operation: str, shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any] = MappingProxyType({})
+) -> Mapping[str, int]:
+    """Return axis to length at a user's shapes; `ValueError` where there are no such axes."""
+    if operation == "rms_norm":
+        return lengths_of("x", _OF_ROWS[-max(len(shapes.get("x", ())), 2) :], shapes)
+    of_tables = lengths_of("cos", ("batch", "tokens", "pairs"), shapes) if "cos" in shapes else {}
+    of_key = lengths_of("key", ("batch", "key_heads", "tokens", "width"), shapes)
+    return {**of_tables, **of_key, **lengths_of("query", ("batch", "heads", "tokens", "width"), shapes)}
+
+
 def _elements(lengths: Mapping[str, int]) -> int:
     """Return how many elements the larger of queries and keys has."""
     heads = max(lengths["heads"], lengths["key_heads"])
@@ -126,7 +143,8 @@ def _elements(lengths: Mapping[str, int]) -> int:
 
 def _attributes(words: Words, limits: Limits) -> dict[str, Any]:
     """Draw the attributes of both norms."""
-    return {"epsilon": words.of("epsilon").one_of(_EPSILONS), **_word(words, limits, "weight_offset", _OFFSETS)}
+    epsilon = {"epsilon": words.of("epsilon").one_of(_EPSILONS)}
+    return {**epsilon, **_word(words, limits, "weight_offset", _OFFSETS), **limits.stated}
 
 
 def _word(words: Words, limits: Limits, name: str, choices: Mapping[str, int]) -> dict[str, str]:

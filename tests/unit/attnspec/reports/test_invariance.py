@@ -59,7 +59,7 @@ def test_without_a_declaration_it_is_a_sentence() -> None:
     assert ", output[" in of_entries
     assert of_entries.rstrip().endswith(f"apart; {NOT_GRADED}")
     assert of_queries.rstrip() == (
-        f"Batch invariant, queries in calls of their own: the same bits in 1 call; {NOT_GRADED}"
+        f"Batch invariant, queries or tokens in calls of their own: the same bits in 1 call; {NOT_GRADED}"
     )
 
 

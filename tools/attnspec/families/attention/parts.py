@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnspec.families.parts import entry_alone, length_along, other_neighbours, other_order, taken
+from attnspec.families.parts import BATCH, last_alone, length_along, other_neighbours, other_order, taken
 from attnspec.families.record import Part
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def _neighbours(case: Case, conventions: Mapping[str, str]) -> Part:
 
 def _last_query(case: Case, _: Mapping[str, str]) -> Part:
     """Return the last query with all keys: where its position matters, it stands by the end of the keys."""
-    last = length_along(case, _QUERY) - 1
-    inputs = taken(case, _QUERY, [last])
-    if "query_lengths" in inputs:
-        inputs["query_lengths"] = np.maximum(case.inputs["query_lengths"] - last, 0)
-    return Part("queries", f"query {last} alone", inputs, {_QUERY: ([last], [0])})
+    part = last_alone("queries", case, _QUERY)
+    if "query_lengths" not in part.inputs:
+        return part
+    before = length_along(case, _QUERY) - 1
+    return part._replace(inputs={**part.inputs, "query_lengths": np.maximum(case.inputs["query_lengths"] - before, 0)})
 
 
 def _step(case: Case, _: Mapping[str, str]) -> Part:
@@ -69,7 +69,7 @@ def _step(case: Case, _: Mapping[str, str]) -> Part:
 
 
 _MADE: Mapping[str, Callable[[Case, Mapping[str, str]], Part]] = {
-    "alone": lambda case, _: entry_alone(case),
+    "alone": lambda case, _: last_alone("alone", case, BATCH),
     "order": lambda case, _: other_order(case),
     "neighbours": _neighbours,
     "queries": _last_query,

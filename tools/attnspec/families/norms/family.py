@@ -8,12 +8,14 @@ import numpy as np
 
 from attnspec.families.norms.formulas import formula
 from attnspec.families.norms.tolerances import tolerance
+from attnspec.families.parts import BATCH, TOKEN, last_alone, other_neighbours, other_order
 from attnspec.families.record import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from attnspec.cases import Case
+    from attnspec.families.record import Part
 
 _WIDE = 64
 _AXES = 4
@@ -57,6 +59,17 @@ def _features_of_qk_norm(case: Case) -> list[tuple[str, bool]]:
     ]
 
 
+def parts(case: Case, kinds: Sequence[str], _: Mapping[str, str]) -> Sequence[Part]:
+    """Return the parts of some kinds of a case: an entry alone, beside NaN, in another order; a token alone."""
+    made: Mapping[str, Callable[[], Part]] = {
+        "alone": lambda: last_alone("alone", case, BATCH),
+        "order": lambda: other_order(case),
+        "neighbours": lambda: other_neighbours(case, {n: np.full_like(x, np.nan) for n, x in case.inputs.items()}),
+        "queries": lambda: last_alone("queries", case, TOKEN),
+    }
+    return [made[kind]() for kind in kinds]
+
+
 _USUAL_NAMES: Mapping[str, Sequence[str]] = {
     "x": ["hidden_states", "input", "inputs", "hidden"],
     "weight": ["scale", "gamma", "g", "w", "gain"],
@@ -71,4 +84,6 @@ _USUAL_NAMES: Mapping[str, Sequence[str]] = {
     "key_output": ["k_out", "k_normed", "k"],
 }
 
-FAMILY = Family("norms", tolerance=tolerance, features=features, formula=formula, usual_names=lambda: _USUAL_NAMES)
+FAMILY = Family(
+    "norms", tolerance=tolerance, features=features, formula=formula, parts=parts, usual_names=lambda: _USUAL_NAMES
+)

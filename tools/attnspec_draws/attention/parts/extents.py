@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from attnspec_draws.generators.limits import Limits
 from attnspec_draws.generators.words import Stream
@@ -233,7 +235,9 @@ _AT_SHAPES = ("scaled_dot_product_attention", "scaled_dot_product_attention_back
 """The operations that are judged at the shapes of a user."""
 
 
-def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+def extents_of(
+    operation: str, shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any] = MappingProxyType({})
+) -> Mapping[str, int]:
     """Return axis to length, as the case generator calls its axes, from the shape of every required input.
 
     `ValueError`, whose message is a clause of a sentence, where the shapes do not fit or the operation is not drawn so.

@@ -31,6 +31,7 @@ from attnspec_authoring.recipes.norms.norms.rms_norms import (
     TWICE,
     UNUSED,
     behind_large,
+    lost_in_turn,
     signs,
 )
 
@@ -226,6 +227,7 @@ def numbers() -> tuple[AuthoredCase, ...]:
     behind = {name: behind_large(f"{name}_behind", 30)[np.newaxis] for name in ("query", "key")}
     # The second head of a token is summed after the first.
     heads = {name: behind_large(f"{name}_heads", 31).reshape(1, 2, 1, 16) for name in ("query", "key")}
+    lost = {name: lost_in_turn(f"{name}_lost")[:, np.newaxis] for name in ("query", "key")}
     digits = {name: decimals(f"norms/{name}_digits", (1, 1, 1, 4)) for name in ("query", "key")}
     return (
         qk_norm("epsilon_0", "an epsilon of 0")(clauses=("epsilon",), epsilon=0.0, report=UNUSED),
@@ -261,11 +263,14 @@ def numbers() -> tuple[AuthoredCase, ...]:
         qk_norm("small_behind_large_all_heads", "small squares of both heads behind a large one")(
             (2, 2), precise, extents=(1, 1, 16), given=heads, **ALL_HEADS
         ),
+        qk_norm("lost_in_turn", "squares that are lost one by one beside a large one")(
+            (1, 1), precise, extents=(2, 2, 3), given=lost, dtypes=SINGLE_AND_DOUBLE
+        ),
         qk_norm("tiny_in_float16", "features of which one over the root is beyond float16")(
-            (1, 1), precise, extents=(1, 1, 4), times=TINY, epsilon=0.0
+            (1, 1), precise, extents=(1, 1, 2), times=TINY, epsilon=0.0
         ),
         qk_norm("tiny_in_float16_all_heads", "tiny features beside an epsilon that float16 takes for 0")(
-            (2, 1), ("epsilon", "precision"), extents=(1, 1, 3), times=TINY, epsilon=2.0**-40, **ALL_HEADS
+            (2, 1), ("epsilon", "precision"), extents=(1, 1, 2), times=TINY, epsilon=2.0**-40, **ALL_HEADS
         ),
         qk_norm("large", "features around a million")(clauses=precise, times=2.0**20, dtypes=WITHOUT_FLOAT16),
         qk_norm("large_turned", "features around a hundred thousand")(

@@ -96,6 +96,17 @@ def behind_large(name: str, width: int) -> NDArray[np.float64]:
     return np.concatenate([np.full((1, 1, 1), 16.0), signs(name, width)], axis=-1)
 
 
+def lost_in_turn(name: str) -> NDArray[np.float64]:
+    """Draw two entries of two tokens: two squares are lost one by one beside a large one, in float32 or in float64.
+
+    Added to each other first they are not, wherever the large one stands: the order of a sum shows in its last bits.
+    """
+    features = np.where(grid(f"{PROFILE}/{name}", (2, 2, 3)) > 0, 1.25, -1.25)
+    features[0, 0, 0] = features[1, 1, 2] = 6144.0
+    features[0, 1, 2] = features[1, 0, 0] = 2.0**27
+    return features
+
+
 def shapes() -> tuple[AuthoredCase, ...]:
     """Hold any number of axes, and widths beside those of tiles."""
     return (
@@ -197,14 +208,17 @@ def numbers() -> tuple[AuthoredCase, ...]:
             )((1, 1, width + 1), precise, x=behind_large(f"behind_{width}", width), report=HALF_SUM)
             for width in (30, 40)
         ),
+        rms_norm("lost_in_turn", "squares that are lost one by one beside a large one")(
+            (2, 2, 3), precise, x=lost_in_turn("lost"), dtypes=SINGLE_AND_DOUBLE
+        ),
         rms_norm("small_squares", "features whose squares float16 does not hold, at the small end")(
             (1, 2, 5), precise, times=2.0**-10, epsilon=0.0, report=SMALL
         ),
         rms_norm("tiny_in_float16", "features of which one over the root is beyond float16")(
-            (1, 1, 5), precise, times=TINY, epsilon=0.0, report=SMALL
+            (1, 1, 2), precise, times=TINY, epsilon=0.0, report=SMALL
         ),
         rms_norm("tiny_in_float16_epsilon", "tiny features beside an epsilon that float16 takes for 0")(
-            (2, 3), ("mean_square", "epsilon", "precision"), times=TINY, epsilon=2.0**-40, report=SMALL
+            (2, 2), ("mean_square", "epsilon", "precision"), times=TINY, epsilon=2.0**-40, report=SMALL
         ),
         rms_norm("large", "features around a million")((1, 2, 5), precise, times=2.0**20, dtypes=WITHOUT_FLOAT16),
         rms_norm("large_two_axes", "features around a hundred thousand")(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnspec.cases import load_suite
-from attnspec.cases.coverage import attribute_level, coverage, factors_of, size_class, unmet_pair_rows
+from attnspec_draws.campaign.coverage import attribute_level, coverage, factors_of, size_class, unmet_pair_rows
 
 CASES = load_suite().cases
 

@@ -1,9 +1,7 @@
-"""``attnspec regenerate`` and ``release``, commands of a checkout: no other module imports the authors' packages."""
+"""``attnspec regenerate`` and ``release``: commands of a checkout, which has the recipes of the cases."""
 
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -11,29 +9,18 @@ from attnspec.base import __version__
 from attnspec.base.errors import MissingDependencyError, UsageError
 from attnspec.base.files import GOLDEN_FOLDER
 from attnspec.cases.reading import RELEASED
+from attnspec.cases.releases import broken_promises
 from attnspec.cases.selecting import check_profile
 from attnspec.command_line.command_options import with_options_of
 from attnspec.command_line.terminal import write_file
 from attnspec.contract import PROFILES
+from attnspec_authoring import releases
 
-_AUTHORING = "attnspec_authoring"
-
-
-def authoring_package(room: str, *, wanted_by: str) -> Any:
-    """Import a package such as ``"regeneration"`` for a command; `UsageError` outside a checkout."""
-    try:
-        return import_module(f"{_AUTHORING}.{room}")
-    except ModuleNotFoundError as error:
-        if error.name != _AUTHORING:
-            raise
-        raise UsageError(
-            f"`{wanted_by}` works in a checkout of attnspec, where the recipes of its cases are: clone the repository "
-            "and install it with `pip install --editable .`"
-        ) from None
+_OPTIONS = Path(__file__).with_name("options.json")
 
 
 @click.command()
-@with_options_of("regenerate")
+@with_options_of("regenerate", _OPTIONS)
 def regenerate(
     *, check_only: bool, everything: bool, profiles: tuple[str, ...], cached: bool, golden: Path | None
 ) -> int:
@@ -44,7 +31,6 @@ def regenerate(
 
     Needs the extra `regenerate`: pip install "attnspec[regenerate]".
     """
-    regeneration = authoring_package("regeneration", wanted_by="attnspec regenerate")
     if find_spec("flint") is None:
         raise MissingDependencyError(
             "`attnspec regenerate` certifies its values with python-flint, which is not installed; install it with: "
@@ -54,6 +40,8 @@ def regenerate(
         check_profile(profile, PROFILES)
     if profiles and not everything:
         raise UsageError("--profile says which cases --all recomputes; give --all, too.")
+    from attnspec_authoring import regeneration
+
     make = regeneration.check if check_only else regeneration.regenerate
     outcome = make(golden, everything=everything, profiles=profiles, cached=cached)
     if check_only:
@@ -76,7 +64,7 @@ def regenerate(
 
 
 @click.command()
-@with_options_of("release")
+@with_options_of("release", _OPTIONS)
 def release(*, only_changes: bool, changelog: Path | None, final: bool, golden: Path | None) -> int:
     """Write released.json: the id, revision and meaning of every case, as of this version.
 
@@ -85,9 +73,6 @@ def release(*, only_changes: bool, changelog: Path | None, final: bool, golden: 
     """
     if final and (changelog is None or only_changes):
         raise UsageError("--final releases: give --changelog FILE with it, and no --changes.")
-    releases = authoring_package("releases", wanted_by="attnspec release")
-    from attnspec.cases.releases import broken_promises
-
     folder = golden or GOLDEN_FOLDER
     broken = broken_promises(folder)
     for sentence in broken:
