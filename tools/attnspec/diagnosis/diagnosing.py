@@ -115,15 +115,11 @@ def diagnose(
         ]
         law = next((law for law in laws if law.operation == operation), None)
         graded = [*of_operation, *passing.get(operation, [])]
-        unheard = _clauses_of(_of_operation(results, operation)) - _clauses_of(graded)
+        whole = [result for result in results if result.case.operation == operation]
+        unheard = _clauses_of(whole) - _clauses_of(graded)
         heard = [mistake for mistake in mistakes if mistake.clause not in unheard]
         found.extend(_diagnose_operation(of_operation, passing.get(operation, []), mistakes, heard, law))
     return tuple(found)
-
-
-def _of_operation(results: Sequence[Result], operation: str) -> list[Result]:
-    """Return the results of one operation."""
-    return [result for result in results if result.case.operation == operation]
 
 
 def _clauses_of(results: Sequence[Result]) -> frozenset[str]:
@@ -164,7 +160,7 @@ def _diagnose_operation(
         if result.status == "fail"
         and result.verdict.check in ("values", "shape")
         and result.got is not None
-        and (result.case.id, result.dtype) not in accounted
+        and result.key not in accounted
     ]
     by_check = broken_by_check(wrong)
     mistakes, heard = (not_excluded(each, by_check) for each in (mistakes, heard))
@@ -200,7 +196,7 @@ def _diagnose_operation(
 def _of_check(clause: str, broken: Sequence[Result], wrong: Sequence[Result]) -> Diagnosis:
     """Return the diagnosis of results whose check failed, and of those for which these account."""
     accounted = {key for result in broken for key in result.verdict.accounts_for}
-    others = [result for result in wrong if (result.case.id, result.dtype) in accounted]
+    others = [result for result in wrong if result.key in accounted]
     return replace(_bare_diagnosis([*broken, *others], len(wrong)), clause=clause, check=broken[0].verdict.check)
 
 
@@ -366,5 +362,5 @@ def _unknown(failing: Sequence[Result], of: int, facts: tuple[str, ...], suspect
 
 
 def _bare_diagnosis(results: Sequence[Result], of: int) -> Diagnosis:
-    failures = tuple((result.case.id, result.dtype) for result in results)
+    failures = tuple(result.key for result in results)
     return Diagnosis(results[0].case.operation, UNKNOWN, len(results), of, failures)

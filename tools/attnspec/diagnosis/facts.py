@@ -88,7 +88,7 @@ def _features_sentence(failing: Sequence[Result], passing: Sequence[Result]) -> 
 
 def _dtypes_sentence(failing: Sequence[Result], passing: Sequence[Result]) -> str | None:
     """Return a sentence on the affected dtypes, where others are not."""
-    failed = {(result.case.id, result.dtype) for result in failing}
+    failed = {result.key for result in failing}
     wrong = {dtype for _, dtype in failed if dtype != ANY}
     cases = {case for case, _ in failed}
     right = {result.dtype for result in passing if result.case.id in cases} - wrong

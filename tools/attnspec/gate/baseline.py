@@ -35,11 +35,6 @@ def name_of(key: Key) -> str:
     return f"{case} ({dtype})"
 
 
-def key_of(result: Result) -> Key:
-    """Return case id and dtype of a result."""
-    return result.case.id, result.dtype
-
-
 def result_message(result: Result) -> str:
     """Return the message of a result, as groups and baselines have it: harmless and on one line."""
     return plain_text(result.verdict.message or result.status)

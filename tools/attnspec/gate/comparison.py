@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from attnspec.contract import declarations
 from attnspec.contract.dtypes import ANY
 from attnspec.gate import ungraded_arguments
-from attnspec.gate.baseline import Baseline, Key, count_graded, key_of, name_of, result_message
+from attnspec.gate.baseline import Baseline, Key, count_graded, name_of, result_message
 from attnspec.gate.finding import Finding, Weight, failure, result_ending
 from attnspec.grading import RIGHT
 from attnspec.reports.entries import is_of_run
@@ -64,7 +64,7 @@ class Comparison:
 
     def _was_unsupported(self, result: Result) -> bool:
         """Return whether the baseline has seen a result, as unsupported."""
-        return self.baseline.has_seen(result.case, result.dtype) and self.baseline.was_unsupported(key_of(result))
+        return self.baseline.has_seen(result.case, result.dtype) and self.baseline.was_unsupported(result.key)
 
     def _is_offered(self, result: Result) -> bool:
         """Return whether operation and dtype of a result were offered, and still are."""
@@ -76,18 +76,18 @@ class Comparison:
     def _results(self) -> Generator[Finding]:
         """Judge each result by its entry, or by having none."""
         for result in self.report.results:
-            entry = self.baseline.by_key.get(key_of(result))
+            entry = self.baseline.by_key.get(result.key)
             status, said = result.status, result_ending(result)
             if entry is not None and status == entry.status:
                 continue
             if entry is not None and status in RIGHT:
                 sentence = f"is listed as {entry.status} and {_ends(result)} now"
-                yield Finding("passes now", self.better, *key_of(result), sentence)
+                yield Finding("passes now", self.better, *result.key, sentence)
             elif entry is not None and result.is_wrong:
                 yield failure("another status", result, f"is listed as {entry.status}, but ends in {status}: {said}")
             elif entry is not None and status == "unsupported" and self._is_offered(result):
                 yield failure("lost", result, f"is listed as {entry.status} and is unsupported now: {said}")
-            elif entry is not None or not result.is_wrong or key_of(result) in self._newly_called_keys:
+            elif entry is not None or not result.is_wrong or result.key in self._newly_called_keys:
                 continue
             elif not self._is_known(result):
                 revised = result.case.id in self.baseline.cases
@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def _newly_called_keys(self) -> frozenset[Key]:
-        return frozenset(map(key_of, self._newly_called))
+        return frozenset(each.key for each in self._newly_called)
 
     @cached_property
     def _seen_results(self) -> list[Result]:
@@ -121,7 +121,7 @@ class Comparison:
         return [
             result
             for result in self.report.results
-            if key_of(result) not in self.baseline.by_key
+            if result.key not in self.baseline.by_key
             and self._is_offered(result)
             and self.baseline.has_seen(result.case, result.dtype)
         ]
@@ -134,7 +134,7 @@ class Comparison:
     @property
     def _is_whole(self) -> bool:
         """Whether all that the baseline knows and the suite still has was run and is offered."""
-        run = {key_of(result) for result in self.report.results}
+        run = {result.key for result in self.report.results}
         dtypes = {result.case.id: result.case.runs for result in self.report.results}
         was_run = all(
             case_id in dtypes
@@ -151,7 +151,7 @@ class Comparison:
             said = result_message(result)
             if result.status != "unsupported":
                 continue
-            if not self.baseline.was_unsupported(key_of(result)):
+            if not self.baseline.was_unsupported(result.key):
                 yield failure("lost", result, f"is unsupported now, and was not before: {said}")
             elif not any(group.covers(result.case, result.dtype, said) for group in self.baseline.groups):
                 nameless.setdefault(said, []).append(result)
@@ -166,21 +166,19 @@ class Comparison:
         right = [
             result
             for result in self._seen_results
-            if result.status in RIGHT
-            and self._was_unsupported(result)
-            and key_of(result) not in self._newly_called_keys
+            if result.status in RIGHT and self._was_unsupported(result) and result.key not in self._newly_called_keys
         ]
         claimed: set[Key] = set()
         for group in self.baseline.groups:
             if group.is_claim and (of_group := _results_of_group(group, right)):
-                claimed |= {key_of(result) for result in of_group}
+                claimed |= {result.key for result in of_group}
                 no_longer = f"{len(of_group)} of {group.count} are no longer unsupported"
                 sentence = f"{no_longer}, such as {_some(of_group)}"
                 yield Finding("graded now", self.better, group.title, None, sentence)
         for result in right:
-            if key_of(result) not in claimed:
+            if result.key not in claimed:
                 sentence = f"was unsupported and {_ends(result)} now"
-                yield Finding("graded now", self.better, *key_of(result), sentence)
+                yield Finding("graded now", self.better, *result.key, sentence)
 
     def _count_findings(self) -> Generator[Finding]:
         """Find the groups that cover more or fewer results than they say, where no other finding says why."""
@@ -265,7 +263,7 @@ class Comparison:
         # New cases do not make up for lost ones.
         known = [result for result in self.report.results if result.case.id in self.baseline.cases]
         # A result that was wrong when the baseline was written, and is right where nothing can be graded, is no loss.
-        improved = sum(result.status == "ungraded" and key_of(result) in self.baseline.by_key for result in known)
+        improved = sum(result.status == "ungraded" and result.key in self.baseline.by_key for result in known)
         now, before = count_graded(known) + improved, self.baseline.graded
         if now < before:
             sentence = (
@@ -307,4 +305,4 @@ def _ends(result: Result) -> str:
 
 def _some(results: Sequence[Result]) -> str:
     """Return the names of the first results."""
-    return ", ".join(name_of(key_of(result)) for result in results[:_NAMED])
+    return ", ".join(name_of(result.key) for result in results[:_NAMED])

@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attnspec.gate import ungraded_arguments
-from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, count_graded, key_of
+from attnspec.gate.baseline import Baseline, Entry, Key, check_same_implementation, count_graded
 from attnspec.gate.finding import HEADINGS, Finding, Outcome, failure, result_ending
 from attnspec.reports.report import Report, summarise
 from attnspec.reports.wording import not_run_sentence, shown_name
@@ -55,8 +55,7 @@ def judge(
         passed=sum(result.status == "pass" for result in report.results),
         graded=count_graded(report.results) + sum(result.is_of_run for result in report.results),
         expected=sum(
-            (entry := entries.get(key_of(result))) is not None and entry.status == result.status
-            for result in report.wrong
+            (entry := entries.get(result.key)) is not None and entry.status == result.status for result in report.wrong
         ),
         findings=tuple(sorted(found, key=lambda finding: order.index(finding.kind))),
         groups=() if baseline is None else baseline.groups,

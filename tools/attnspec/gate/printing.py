@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attnspec.base.plain_text import plain_text
 from attnspec.diagnosis import Diagnosis, diagnose
-from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, Baseline, key_of
+from attnspec.gate.baseline import FORMAT, NOT_EXPLAINED, Baseline
 from attnspec.gate.finding import HEADINGS, Finding, Outcome, Weight
 from attnspec.gate.single_results import known_expectation
 from attnspec.reports.entries import diagnosis_lines
@@ -70,12 +70,10 @@ def sections(outcome: Outcome) -> tuple[Section, ...]:
 
 def diagnosis_of_unexpected(report: Report, outcome: Outcome) -> tuple[Diagnosis, ...]:
     """Return the diagnosis of the unexpected failures alone: expected ones would blur the picture."""
-    unexpected = {(result.case.id, result.dtype) for result in outcome.unexpected}
+    unexpected = {result.key for result in outcome.unexpected}
     if not unexpected:
         return ()
-    results = [
-        result for result in report.results if not result.is_wrong or (result.case.id, result.dtype) in unexpected
-    ]
+    results = [result for result in report.results if not result.is_wrong or result.key in unexpected]
     return report.diagnosis if len(unexpected) == len(report.wrong) else diagnose(results)
 
 
@@ -88,20 +86,20 @@ def gated_report(
     report: Report, outcome: Outcome, baseline: Baseline | None, diagnosis: tuple[Diagnosis, ...]
 ) -> Report:
     """Return a report that says what the gate says: known results with their reasons, and `diagnosis` of the others."""
-    unexpected = {key_of(result) for result in outcome.unexpected}
+    unexpected = {result.key for result in outcome.unexpected}
     reasons = {
-        key_of(result): known.reason or NOT_EXPLAINED
+        result.key: known.reason or NOT_EXPLAINED
         for result in report.results
         if baseline is not None
-        and key_of(result) not in unexpected
+        and result.key not in unexpected
         and (known := known_expectation(baseline, result.case, result.dtype, result.verdict.message)) is not None
         and known.status == result.status
     }
     # Of what is wrong and does not close the gate, a baseline from before knows nothing.
     reasons |= {
-        key_of(result): _FROM_BEFORE
+        result.key: _FROM_BEFORE
         for result in report.wrong
-        if baseline is not None and key_of(result) not in unexpected and key_of(result) not in reasons
+        if baseline is not None and result.key not in unexpected and result.key not in reasons
     }
     found = outcome.findings_of_weight("fails")
     failing = tuple((finding.kind, finding.subject, finding.dtype, finding.sentence) for finding in found)

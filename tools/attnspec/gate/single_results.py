@@ -80,7 +80,7 @@ class BesideBaseline:
 
     def contradicts(self, result: Result) -> Finding | None:
         """Return why a result differs from the baseline's expectation; None where it is as expected."""
-        subject, comparison = (result.case.id, result.dtype), Comparison(self._report(result), self._baseline, "fails")
+        subject, comparison = result.key, Comparison(self._report(result), self._baseline, "fails")
         return next((found for found in comparison.of_results() if (found.subject, found.dtype) == subject), None)
 
     def contradicts_run(

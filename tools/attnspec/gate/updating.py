@@ -28,7 +28,6 @@ from attnspec.gate.baseline import (
     baseline_of,
     check_same_implementation,
     count_graded,
-    key_of,
     name_of,
     result_message,
 )
@@ -89,7 +88,7 @@ def updated_baseline(
     results = [result for result in report.results if result.case.operation in operations and result.dtype in dtypes]
     given = _reasons_of(reasons)
     entries = [
-        Entry(*key_of(result), result.status, _reason(result, old, given))
+        Entry(*result.key, result.status, _reason(result, old, given))
         for result in results
         if result.status not in RIGHT and result.status != "unsupported"
     ]
@@ -100,7 +99,7 @@ def updated_baseline(
 
 def _reason(result: Result, old: Baseline | None, reasons: Mapping[str, str] = _NO_REASONS) -> str:
     """Return the reason that the old baseline gives for a result, if it lists it with one, or else the new one."""
-    entry = None if old is None else old.by_key.get(key_of(result))
+    entry = None if old is None else old.by_key.get(result.key)
     if entry is not None and entry.reason not in ("", NOT_EXPLAINED):
         return entry.reason
     given = (reason for glob, reason in reasons.items() if fnmatchcase(result.case.id, glob))
@@ -136,7 +135,7 @@ def _groups(results: Sequence[Result], old: Baseline | None) -> tuple[Group, ...
 
 def _check_nothing_left_out(report: Report, baseline: Baseline, suite_ids: Container[str]) -> None:
     """Raise `BaselineError` where the baseline knows offered cases that the run, by its selection, left out."""
-    run = {key_of(result) for result in report.results}
+    run = {result.key for result in report.results}
     cases = {result.case.id: result.case for result in report.results}
     left_out = [case_id for case_id in baseline.cases if case_id in suite_ids and case_id not in cases]
     answered = baseline.answered or {}
@@ -167,8 +166,8 @@ def _covered(group: Group, results: Iterable[Result]) -> list[Result]:
 
 def _proposed_groups(results: Sequence[Result], kept: Iterable[Group]) -> tuple[Group, ...]:
     """Return groups for the unsupported results that no kept group names."""
-    named = {key_of(result) for group in kept for result in _covered(group, results)}
-    open_results = [result for result in results if result.status == "unsupported" and key_of(result) not in named]
+    named = {result.key for group in kept for result in _covered(group, results)}
+    open_results = [result for result in results if result.status == "unsupported" and result.key not in named]
     answered = [result for result in results if result.status != "unsupported"]
     chosen: list[_Criteria] = []
     for candidates in (_harness_criteria, _named_criteria, _argument_criteria, _other_criteria):
@@ -186,8 +185,8 @@ def _choose(
     covers: dict[_Criteria, set[Key]] = defaultdict(set)
     for result in results:
         for criteria in candidates(result):
-            covers[criteria].add(key_of(result))
-    left = {key_of(result) for result in results}
+            covers[criteria].add(result.key)
+    left = {result.key for result in results}
     while covers:
         best = max(covers, key=lambda criteria: len(covers[criteria]))
         found = covers[best]
@@ -196,7 +195,7 @@ def _choose(
         chosen.append(best)
         left -= found
         covers = {criteria: keys - found for criteria, keys in covers.items() if keys - found}
-    return [result for result in results if key_of(result) in left]
+    return [result for result in results if result.key in left]
 
 
 def _counted(groups: Iterable[Group], results: Sequence[Result]) -> tuple[Group, ...]:

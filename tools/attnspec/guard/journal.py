@@ -157,7 +157,7 @@ class Journal:
 
     def keep_result(self, result: Result) -> None:
         """Write down a result."""
-        key = (result.case.id, result.dtype)
+        key = result.key
         if self._seen.get(key) is result.verdict:  # a second pass that changed nothing
             self._same_bits[key] = result.same_bits
             return

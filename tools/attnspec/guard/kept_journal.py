@@ -102,7 +102,7 @@ class KeptJournal(Journal):
 
     def keep_result(self, result: Result) -> None:
         """Write down a result, the outputs with it, and, in the second pass, that it is settled."""
-        key = (result.case.id, result.dtype)
+        key = result.key
         if self._seen.get(key) is not result.verdict:
             super().keep_result(result)
             self._keep_passes(result.case.operation, len(self._seen))

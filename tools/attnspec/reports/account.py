@@ -64,7 +64,7 @@ def account_of(report: Report) -> Account:
     """Return the account of a run; known failures of a gated run are none of its problems."""
     gated, declaration = report.gated, report.declaration
     known: Mapping[Key, str] = {} if gated is None else gated.known
-    wrong = [result for result in report.wrong if _key(result) not in known]
+    wrong = [result for result in report.wrong if result.key not in known]
     tried = sum(result.status not in NOT_GRADED for result in report.results)
     declared = None if gated is not None else report.could_be_declared
     offered = None if declared is None else json_types(declared)
@@ -111,8 +111,8 @@ def problems_in_words(
     return tuple(
         ProblemInWords(
             lines=tuple(map(plain_text, problem_lines(problem, whole, alone=len(problems) == 1))),
-            clearest=_key(problem.clearest),
-            failures=tuple(map(_key, problem.results)),
+            clearest=problem.clearest.key,
+            failures=tuple(result.key for result in problem.results),
             diagnosis=tuple(positions[id(entry)] for entry in problem.diagnosis),
         )
         for problem in problems
@@ -154,10 +154,6 @@ def _expressible(report: Report) -> tuple[int, int]:
     is_whole = dtypes <= {result.dtype for result in said}
     lacking = sum(len({*case.dtypes} - dtypes) for case in cases.values()) if is_whole else 0
     return sum(result.status not in NOT_GRADED for result in said), len(said) + lacking
-
-
-def _key(result: Result) -> Key:
-    return result.case.id, result.dtype
 
 
 def _closing(report: Report) -> Iterator[str]:

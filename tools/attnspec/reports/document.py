@@ -59,7 +59,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
         },
         "environment": dict(report.environment),
         "results": [
-            result_to_json(result) | ({"known": known[key]} if (key := (result.case.id, result.dtype)) in known else {})
+            result_to_json(result) | ({"known": known[key]} if (key := result.key) in known else {})
             for result in report.results
         ],
         "diagnosis": [diagnosis_to_json(entry) for entry in report.diagnosis],
@@ -80,7 +80,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
 
 def _account_to_json(account: Account, report: Report) -> dict[str, Any]:
     """Return an account, in which failures are positions among the results."""
-    positions = {(result.case.id, result.dtype): position for position, result in enumerate(report.results)}
+    positions = {result.key: position for position, result in enumerate(report.results)}
     problems = [
         {
             "lines": list(problem.lines),

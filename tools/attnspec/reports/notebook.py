@@ -45,7 +45,7 @@ def notebook_html(report: Report) -> str:
             sentence, options = account.offer
             given = ", ".join(map(in_python, options.replace(" --", "\n--").splitlines()))
             parts.append(_paragraph(sentence) + _paragraph(f"`attnspec.validate(…, {given})`"))
-        results = {(result.case.id, result.dtype): result for result in report.wrong}
+        results = {result.key: result for result in report.wrong}
         parts.append(
             _pictures([results[key] for problem in account.problems for key in (problem.clearest, *problem.failures)])
         )

@@ -54,7 +54,7 @@ class Problem:
     @cached_property
     def clauses(self) -> Mapping[str, int]:
         """The clauses that are known to be broken, each with the number of failures, the most frequent first."""
-        keys = {(result.case.id, result.dtype) for result in self.results}
+        keys = {result.key for result in self.results}
         broken = {
             entry.clause: len(keys.intersection(entry.failures)) for entry in self.diagnosis if entry.clause is not None
         }
@@ -109,7 +109,7 @@ def whole_of(results: Sequence[Result], offered: Collection[str] = ()) -> Whole:
     """Return the run as a whole, from all its results and the conventions advised above all problems."""
     return Whole(
         frozenset(result.case.operation for result in results if result.status not in NOT_GRADED),
-        frozenset((result.case.id, result.dtype) for result in results if result.status in RIGHT),
+        frozenset(result.key for result in results if result.status in RIGHT),
         frozenset(key.partition("@")[0] for key in offered),
     )
 
@@ -127,7 +127,7 @@ def problems_of(wrong: Sequence[Result], diagnosis: Sequence[Diagnosis]) -> tupl
     grouped: dict[tuple[Kind, object], list[Result]] = {}
     entries: dict[tuple[Kind, object], dict[int, Diagnosis]] = {}
     for result in wrong:
-        alike = explaining.get((result.case.id, result.dtype), ())
+        alike = explaining.get(result.key, ())
         group = _problem_key(result, alike)
         grouped.setdefault(group, []).append(result)
         entries.setdefault(group, {}).update((id(entry), entry) for entry in alike)

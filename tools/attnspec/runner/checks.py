@@ -179,7 +179,7 @@ def require_valid_counterpart(result: Result, session: Session) -> Result:
 
 def beside_counterparts(results: Sequence[Result], suite: Suite) -> tuple[Result, ...]:
     """Take back the passes of refusals whose valid counterparts do not pass, where nothing can be called any more."""
-    known: dict[Key, Status] = {(result.case.id, result.dtype): result.status for result in results}
+    known: dict[Key, Status] = {result.key: result.status for result in results}
     found = ((result, _counterpart_of(result, suite)) for result in results)
     return tuple(
         result if other is None else _refusal_taken_back(result, other, known.get(_key(other, result)))

@@ -73,6 +73,11 @@ class Result(NamedTuple):
         return self.run.dtype
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Case id and dtype."""
+        return self.case.id, self.dtype
+
+    @property
     def status(self) -> Status:
         """The verdict's status."""
         return self.verdict.status

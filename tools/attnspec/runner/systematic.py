@@ -171,7 +171,7 @@ def _with_accounted(errors: Sequence[SystematicError], wrong: Sequence[Result]) 
         return [*errors]
     outputs = family_of(errors[0].operation).directions(errors[0].operation)[0].outputs
     met = tuple(
-        (result.case.id, result.dtype)
+        result.key
         for result in wrong
         if result.verdict.output in outputs
         and result.got is not None

@@ -2,13 +2,13 @@
 
 import inspect
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, zip_longest
 from pathlib import Path
 from traceback import walk_tb
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
 import numpy as np
@@ -309,6 +309,14 @@ def to_the_users_frame(traceback: TracebackType) -> TracebackType:
         kept = TracebackType(kept, position.tb_frame, position.tb_lasti, position.tb_lineno)
     assert kept is not None
     return kept
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """Give code, and that of the functions and comprehensions inside it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from codes_in(inner)
 
 
 def _is_the_users(frame: FrameType) -> bool:

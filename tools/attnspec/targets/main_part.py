@@ -6,15 +6,15 @@ which declares something, or whose functions are operations that nothing else ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import isfunction
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from attnspec.base.errors import TargetError, UsageError
 from attnspec.base.extensions import IS_LAYER, import_object
 from attnspec.contract import OPERATIONS
-from attnspec.targets.calling import read_signature
+from attnspec.targets.calling import codes_in, read_signature
 from attnspec.targets.in_process import own_callables
 
 if TYPE_CHECKING:
@@ -86,11 +86,4 @@ def _names_used(found: Any) -> set[str]:
     """Return the names that the code of a function or of a class's methods uses."""
     kept = {"": found} if isfunction(found) else cast("Mapping[str, object]", vars(found))
     functions = [each for each in kept.values() if isfunction(each)]
-    return {name for function in functions for name in _names_in(function.__code__)}
-
-
-def _names_in(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names_in(inner)
+    return {name for function in functions for code in codes_in(function.__code__) for name in code.co_names}

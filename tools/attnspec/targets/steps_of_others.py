@@ -12,6 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any, cast
 
 from attnspec.contract.operation import Operation
+from attnspec.targets.calling import codes_in
 
 Functions = Mapping[str, Callable[..., Any]]
 
@@ -86,7 +87,5 @@ def _served(module: ModuleType, function: object) -> Iterator[object]:
 
 def _globals_read(code: CodeType) -> Iterator[str]:
     """Give the names of globals that code reads, in functions inside it as well; no attributes, such as torch's own."""
-    yield from (each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL")
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _globals_read(inner)
+    for each in codes_in(code):
+        yield from (read.argval for read in dis.get_instructions(each) if read.opname == "LOAD_GLOBAL")

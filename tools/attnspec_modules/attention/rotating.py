@@ -10,12 +10,12 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnspec.targets.calling import codes_in
 from attnspec_modules.attention.constructing import Sizes, scope_of
 from attnspec_modules.attention.layer_reading import Rotation
 from attnspec_modules.libraries import method_of
@@ -146,15 +146,9 @@ def rotating_functions(layer_class: type) -> list[str]:
     for name, function in attributes_of(layer_class).items():
         if hasattr(function, "__code__") and not _ROTATES.search(name):
             scope = function.__globals__
-            used = _names_in(function.__code__)
+            used = [each for code in codes_in(function.__code__) for each in code.co_names]
             found += [each for each in used if _ROTATES.search(each) and inspect.isfunction(scope.get(each))]
     return [name for name in dict.fromkeys(found) if "half" not in name]
-
-
-def _names_in(code: CodeType) -> list[str]:
-    """Return the global names that a function uses, those in its comprehensions and inner functions with them."""
-    inner = (each for each in code.co_consts if isinstance(each, CodeType))
-    return [*code.co_names, *(name for each in inner for name in _names_in(each))]
 
 
 def leaves_rotation_out(layer_class: type) -> bool:
@@ -172,7 +166,8 @@ def leaves_rotation_out(layer_class: type) -> bool:
     if [each for each in own.values() if isinstance(each, type) and method_of(each)] != [layer_class]:
         # Functions may be there for another layer of the file.
         return False
-    used = {name for each in functions if hasattr(each, "__code__") for name in _names_in(each.__code__)}
+    codes = (code for each in functions if hasattr(each, "__code__") for code in codes_in(each.__code__))
+    used = {name for code in codes for name in code.co_names}
     return any(_ROTATES.search(name) and inspect.isfunction(each) for name, each in own.items() if name not in used)
 
 
