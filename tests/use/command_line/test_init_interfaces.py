@@ -196,3 +196,66 @@ def tree_mask(query_len, parents):
 def test_a_mask_whose_length_nobody_names_is_not_taken_for_attention(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="which operation it is cannot be guessed"):
         written(tmp_path, monkeypatch, "make_mask", "def make_mask(batch_size, cache_position, kv_length):\n    ...\n")
+
+
+SAME_DOCUMENT = "(ids[..., :, None] == ids[..., None, :]) & (ids >= 0)[..., None, :]"
+NARROWED = {
+    "one_array": (
+        f"def document_mask(document_ids):\n    ids = document_ids\n    return ({SAME_DOCUMENT})[:, None]",
+        ("documents of queries other than those of keys",),
+    ),
+    "one_sequence": (
+        f"def packed_mask(n, seq_ids):\n    ids = np.array([*map(int, seq_ids)])\n    return {SAME_DOCUMENT}",
+        ("documents of queries other than those of keys", "more than one batch entry"),
+    ),
+    "one_tree": (
+        "def tree_mask(parents):\n    mask = np.eye(len(parents), dtype=bool)\n    for _ in parents:\n"
+        "        mask |= mask[parents] & (parents >= 0)[:, None]\n    return mask",
+        ("more than one batch entry", "calls without parents"),
+    ),
+    "own_token": (
+        "def sliding_mask(seq_len, sliding_window):\n"
+        '    """Causal, sliding_window tokens with the query\'s own."""\n'
+        "    return np.tri(seq_len, dtype=bool) & ~np.tri(seq_len, k=-sliding_window, dtype=bool)",
+        ("what is not causal", "calls without window", "a window that is open to the left"),
+    ),
+    "two_sides": (
+        "def causal_mask_of_window(seq_len, window):\n    back, row = window[0], np.arange(seq_len)\n"
+        "    far = row[:, None] - row\n    return (far >= 0) & (far <= (seq_len if back is None else back))",
+        ("what is not causal", "calls without window"),
+    ),
+}
+BROKEN = {
+    "one_array": ("==", ">="),
+    "one_sequence": ("==", "<="),
+    "one_tree": ("mask[parents]", "np.eye(len(parents), dtype=bool)[parents]"),
+    "own_token": ("k=-sliding_window", "k=-2 * sliding_window"),
+    "two_sides": ("far >= 0", "far > 0"),
+}
+
+
+@pytest.mark.parametrize("name", NARROWED)
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_mask_that_is_given_in_fewer_words_is_tried_where_these_say_it(tmp_path, monkeypatch, name, wrong):
+    source, not_tried = NARROWED[name]
+    monkeypatch.setattr("attnspec.scaffold.trying._SECONDS_OF_A_CALL", 1)
+    source = source.replace(*BROKEN[name]) if wrong else source
+    said, _ = written(tmp_path, monkeypatch, source.partition("(")[0].removeprefix("def "), source + "\n")
+    assert "operation: attention_mask" in said[0]
+    assert {f"not tried: {each}" for each in not_tried} <= {*said} or wrong
+    assert any("no declaration accounts" in sentence for sentence in said) == wrong
+
+
+@pytest.mark.parametrize(("name", "is_tried"), [("causal_attention", False), ("non_causal_attention", True)])
+def test_causality_that_words_say_is_built_in_is_the_only_one_that_is_tried(tmp_path, monkeypatch, name, is_tried):
+    text = f"""
+def {name}(q, k, v):
+    scores = q @ k.swapaxes(-1, -2) * np.asarray(q.shape[-1] ** -0.5, q.dtype)
+    {"" if is_tried else "scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)"}
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+"""
+    said, text = written(tmp_path, monkeypatch, name, text)
+    assert ("not tried: what is not causal" in said) != is_tried
+    assert ("if not is_causal" in text) != is_tried
+    assert not any("no declaration accounts" in sentence for sentence in said)

@@ -76,7 +76,7 @@ def _body(draft: Draft, own_call: str) -> list[str]:
     lines = [
         f"    # fill in: what {each.own} is, which the function demands" for each in call.passed if each.is_unknown
     ]
-    guards = [each.guard for each in call.passed if each.guard is not None]
+    guards = [guard for each in call.passed for guard in each.guards]
     first, (query, restored, guard) = next(iter(call.operation.inputs), ""), draft.handed or ("", "{}", "")
     for condition, _, says in (each.partition("|") for each in (*guards, *([guard] if guard else []))):
         lines += [f"    if {condition}:", f'        raise NotImplementedError("{says or "another number of tokens"}")']
@@ -146,7 +146,7 @@ def _signature(call: Call) -> list[str]:
     given = {each.argument: each for each in call.passed if each.argument is not None}
     used = {name: replace(each, default="None") for each in call.passed for name in each.uses}
     given = {**used, **given}
-    required = [argument for argument in call.operation.required_arguments if argument in given]
+    required = call.operation.required_arguments
     others = [argument for argument in call.operation.arguments if argument in given and argument not in required]
     optional = [
         argument if given[argument].default is None else f"{argument}={given[argument].default}" for argument in others

@@ -16,7 +16,7 @@ from attnspec.families.lookup import family_of
 from attnspec.scaffold.adapter_text import DECLARED, Declared, Draft, adapter_text, import_lines
 from attnspec.scaffold.functions import Found
 from attnspec.scaffold.kernels import Kernels
-from attnspec.scaffold.naming import Passed, read_call
+from attnspec.scaffold.naming import Passed, read_calls
 from attnspec.scaffold.trying import Answered, Prober, Tried, layouts_of
 from attnspec.tensors.libraries import libraries_of
 
@@ -44,7 +44,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     """Guess the adapter of a function, which is going to be at `path`; `UsageError` if its operation is not known."""
     if not inspect.isroutine(found.function) and import_object(IS_LAYER)(found.function, operation):
         return Guessed(*import_object(WRITTEN_LAYER)(found.function, import_lines(found, path)))
-    call = read_call(found, operation)
+    call, *otherwise = read_calls(found, operation)
     said = [f"operation: {call.operation.name}, because {call.why}"]
     reasons: dict[str, str] = {}
     pairs = ", ".join(f"{each.own} is {each.argument}" for each in call.passed if each.argument not in (None, each.own))
@@ -65,6 +65,8 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     drafts = [draft] if any(each.buffer for each in call.passed) else _with_first_output(draft, prober, kernels)
     (output, *_), forms = call.operation.outputs, kernels.output_forms(call.operation.outputs[0])
     drafts += [replace(draft, returns={output: form.format("returned")}) for form in forms[1:]]
+    drafts = [form for each in drafts for form in _in_forms(each)]
+    drafts += [replace(draft, call=called) for called in otherwise]
     every = [_tensors_and_layout(each, prober, kernels) for each in drafts[:1]]
     # Another part of what is returned, as large, may be the output.
     for each in drafts[1:]:
@@ -93,6 +95,7 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     draft = _with_fixed_attributes(draft, prober, said_of_wrong)
     draft = _with_forms(draft, prober, said)
     draft = _with_declarations(draft, prober, said_of_wrong)
+    said += [f"not tried: {guard.partition('|')[2]}" for each in draft.call.passed for guard in each.guards]
     for name in ("returns", *DECLARED):
         if name in draft.reasons:
             declared = draft.declared.get(name)
@@ -213,20 +216,32 @@ def _with_forms(draft: Draft, prober: Prober, said: list[str]) -> Draft:
     """Choose how arguments are written that a function may want in another form than the contract's."""
     (dtype, *_) = draft.declared["dtypes"]
     for each in draft.call.passed:
-        if len(each.forms) < 2 or each.argument is None:
+        if len(each.forms) < 2:
             continue
-        candidates = [_with_expression(draft, each, form) for form in each.forms]
-        rights = [prober.right_where_stated(candidate, dtype, each.argument)[0] for candidate in candidates]
-        best = rights.index(max(rights))
+        argument = each.argument or each.uses[0]
+        candidates = [_in_form(draft, each, form) for form in each.forms]
+        rights = [prober.right_where_stated(candidate, dtype, argument)[0] for candidate in candidates]
+        best = max(range(len(rights)), key=lambda index: (rights[index], index))
+        draft = candidates[best] if rights[best] else draft
         if rights[best] > rights[-1]:
-            draft = candidates[best]
-            said.append(f"{each.argument}: {each.own} is given {each.forms[best]}, with which most cases are right")
+            given = each.in_form(each.forms[best]).expression
+            said.append(f"{argument}: {each.own} is given {given}, with which most cases are right")
     return draft
 
 
-def _with_expression(draft: Draft, passed: Passed, expression: str) -> Draft:
-    changed = tuple(replace(each, expression=expression) if each is passed else each for each in draft.call.passed)
-    return replace(draft, call=replace(draft.call, passed=changed))
+def _in_forms(draft: Draft) -> list[Draft]:
+    """Return the draft in each form of what is always handed over, the likeliest first."""
+    drafts = [draft]
+    for each in draft.call.passed:
+        if len(each.forms) > 1 and draft.found.parameters[each.own].default is inspect.Parameter.empty:
+            drafts = [_in_form(one, each, form) for form in each.forms for one in drafts]
+    return drafts
+
+
+def _in_form(draft: Draft, passed: Passed, form: str) -> Draft:
+    """Return the draft with a parameter handed over in one of its forms."""
+    changed = [each.in_form(form) if each.own == passed.own else each for each in draft.call.passed]
+    return replace(draft, call=replace(draft.call, passed=tuple(changed)))
 
 
 def _in_words(declared: Declared | None) -> str:

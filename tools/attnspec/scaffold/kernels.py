@@ -6,7 +6,7 @@ Expressions hold sizes in braces, which are written out for a layout when the ad
 import inspect
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +23,15 @@ _STRIDE = re.compile(r"(?:stride|strides)_?(?P<tensor>[a-z]+?)_?(?P<axis>[a-z0-9
 class Filled(NamedTuple):
     """Source that an adapter hands over for a parameter, the arguments that it names, and what stands before the call.
 
-    `buffer` is the output that the function writes into it; `guard` a line that declines what it cannot say.
+    `buffer` is the output that the function writes into it; `guards` are conditions that decline what it cannot say;
+    `forms` are expressions for it, each perhaps with a guard behind a bar.
     """
 
     expression: str
     uses: tuple[str, ...] = ()
     buffer: str | None = None
-    guard: str | None = None
+    guards: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
 
 
 class Kernels:
@@ -66,13 +68,15 @@ class Kernels:
         return self._part(name, names) or (self._stride(parameter.name.lower(), names) if demanded else None)
 
     def _part(self, name: str, names: Sequence[str]) -> Filled | None:
-        """Return one side of an argument of which each side has a parameter of its own."""
+        """Return one side of an argument of which each side has a parameter of its own, or one for both sides."""
         own = [plain_name(each) for each in names]
         for facts in self._table("parts").values():
             if _is_among(name, facts["names"]):
-                partner = self._table("parts")[facts["partner"]]["names"]
-                guard = None if any(_is_among(each, partner) for each in own) else f"{facts['guard']}|{facts['says']}"
-                return Filled(facts["expression"], (facts["uses"],), guard=guard)
+                partner = self._table("parts").get(facts.get("partner"), {}).get("names", ())
+                is_whole = any(_is_among(each, partner) for each in own)
+                guards = () if is_whole else (f"{facts['guard']}|{facts['says']}",)
+                forms = (*facts.get("forms", ()), facts["expression"])
+                return Filled(facts["expression"], tuple(facts["uses"].split()), guards=guards, forms=forms)
         return None
 
     def _stride(self, name: str, names: Sequence[str]) -> Filled | None:
@@ -95,6 +99,24 @@ class Kernels:
         if isinstance(default, tuple | list):
             return tuple(forms[:1])
         return tuple(forms)
+
+    def forms_beside(self, argument: str, default: object, built_in: Collection[str]) -> tuple[str, ...]:
+        """Return further ways in which a function may take an argument beside others that are `built_in`."""
+        forms = [form for each in built_in for form in self._table("forms").get(argument, {}).get(each, ())]
+        if default is inspect.Parameter.empty:
+            return tuple(forms)
+        split = (form.split("|") for form in forms)
+        return tuple(f"{default!r} if {condition} else {expression}" for expression, condition, _ in split)
+
+    def built_in(self, text: str) -> Mapping[str, str]:
+        """Return arguments that a function's words say are built in, each with the guard of what then is declined."""
+        table = self._table("built_in")
+        return {argument: facts["guard"] for argument, facts in table.items() if re.search(facts["words"], text)}
+
+    @property
+    def implied(self) -> Mapping[str, Sequence[str]]:
+        """Arguments that the shapes of some tensors give, so that a function may do without them."""
+        return self._table("implied")
 
     def unstated(self, argument: str) -> str | None:
         """Return what stands for an argument that a case leaves out, as an expression; None where nothing does."""

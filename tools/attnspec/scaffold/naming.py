@@ -2,7 +2,8 @@
 
 import ast
 import inspect
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from attnspec.base.errors import UsageError
 from attnspec.contract import IN_LAYOUT, OPERATIONS
@@ -21,8 +22,8 @@ _UNKNOWN = "None"
 class Passed:
     """One parameter, its argument if any, and the Python source of what an adapter passes and of its default.
 
-    `uses` are other arguments that the expression names, `buffer` the output that the function writes into it, and
-    `guard` a condition and what it means, under which the function cannot be called.
+    `uses` are other arguments that the expression names, `buffer` the output that the function writes into it, `guards`
+    conditions under which the function cannot be called, each with what it means, and `forms` other expressions.
     """
 
     own: str
@@ -32,7 +33,7 @@ class Passed:
     by_position: bool
     uses: tuple[str, ...] = ()
     buffer: str | None = None
-    guard: str | None = None
+    guards: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
 
     @property
@@ -40,25 +41,47 @@ class Passed:
         """Whether nobody knows what to pass."""
         return self.argument is None and self.expression == _UNKNOWN
 
+    def in_form(self, form: str) -> "Passed":
+        """Return it in one of its forms, with the guard that stands behind the form instead of that of another."""
+        others = {each.partition("|")[2] for each in self.forms}
+        expression, _, guard = form.partition("|")
+        guards = (*(each for each in self.guards if each not in others), *([guard] if guard else []))
+        return replace(self, expression=expression, guards=guards)
+
 
 @dataclass(frozen=True)
 class Call:
-    """Call of a function as an operation: arguments matched `by_order`, not by name; parameters `left` at a default."""
+    """Call of a function as an operation: arguments matched `by_order`, not by name; parameters `left` at a default.
+
+    A case is declined that does not state what is to be `stated`.
+    """
 
     operation: Operation
     why: str
     passed: tuple[Passed, ...]
     by_order: tuple[str, ...]
     left: tuple[str, ...]
+    stated: frozenset[str] = frozenset()
+
+    def may_take(self, arguments: Collection[str]) -> bool:
+        """Return whether it takes these arguments, and they are all that a case is to state for it."""
+        taken = {name for each in self.passed for name in (each.argument, *each.uses)}
+        lacks = {*self.operation.arguments} - {*self.operation.required_arguments} - taken
+        return lacks.isdisjoint(arguments) and self.stated <= {*arguments}
 
 
-def read_call(found: Found, operation: str | None) -> Call:
-    """Guess which parameter is which argument, and the operation where it is None; `UsageError` if that fails."""
+def read_calls(found: Found, operation: str | None) -> Iterator[Call]:
+    """Guess which parameter is which argument, and the operation where it is None; `UsageError` if that fails.
+
+    Where words say that an argument is built in, the call is yielded with that first, and then without.
+    """
+    parameters = found.parameters
     if operation is not None:
         check_operation(operation)
         called, why = OPERATIONS[operation], "--as says so"
     else:
-        called, why, _ = guess_operation(found.attribute.rpartition(".")[2], found.parameters)
+        implied = {name: each for one in OPERATIONS.values() for name, each in _implied(found, one).items()}
+        called, why, _ = guess_operation(found.attribute.rpartition(".")[2], {**parameters, **implied})
     in_layouts = (there[called.name] for there in IN_LAYOUT.values() if called.name in there)
     # A function may lack the contract's own arguments, and name every one of those in a layout.
     names = parameter_names(found.parameters)
@@ -67,13 +90,37 @@ def read_call(found: Found, operation: str | None) -> Call:
         for each in (called, *in_layouts)
         if set(each.required_arguments) <= named_arguments(names, each).own.keys()
     ]
-    return _call(found, max(every, key=lambda each: len(each.required_arguments), default=called), why)
+    called = max(every, key=lambda each: len(each.required_arguments), default=called)
+    own = named_arguments(names, called).own
+    says = f"{found.attribute} {inspect.getdoc(found.function) or ''}"
+    built_in = {
+        name: guard
+        for name, guard in Kernels(called.name).built_in(says).items()
+        if name in called.arguments and name not in own
+    }
+    for each in (built_in, {}) if built_in else ({},):
+        yield _call(found, called, why, each)
 
 
-def _call(found: Found, operation: Operation, why: str) -> Call:
+def _implied(found: Found, operation: Operation) -> dict[str, inspect.Parameter]:
+    """Return arguments that the shape of what a function takes gives, as if it took them."""
+    kernels, names = Kernels(operation.name), parameter_names(found.parameters)
+    if not kernels.implied:
+        return {}
+    own = named_arguments(names, operation).own
+    filled = [kernels.filled(found.parameters[name], names, operation.outputs) for name in names]
+    tensors = {*own, *(used for each in filled if each is not None for used in each.uses)}
+    return {
+        argument: inspect.Parameter(argument, inspect.Parameter.KEYWORD_ONLY)
+        for argument, given_by in kernels.implied.items()
+        if argument not in own and not tensors.isdisjoint(given_by)
+    }
+
+
+def _call(found: Found, operation: Operation, why: str, built_in: Mapping[str, str]) -> Call:
     names = parameter_names(found.parameters)
     kernels = Kernels(operation.name)
-    by_names = named_arguments(names, operation)
+    by_names = named_arguments([*names, *_implied(found, operation)], operation)
     free = [name for name in names if kernels.filled(found.parameters[name], names, operation.outputs) is None]
     # Parameters without a default come first, in the order of the signature; sizes only where nothing else is left.
     first, all_of_them = (
@@ -90,6 +137,7 @@ def _call(found: Found, operation: Operation, why: str) -> Call:
     argument_of = {own: argument for argument, own in named.own.items()}
     passed: list[Passed] = []
     left: list[str] = []
+    stated = {*built_in}
     for name in names:
         parameter, by_position = found.parameters[name], all(each.by_position for each in passed) and not left
         filled = None if name in argument_of else kernels.filled(parameter, names, operation.outputs)
@@ -98,14 +146,25 @@ def _call(found: Found, operation: Operation, why: str) -> Call:
             by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY or (
                 by_position and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             )
-            one = Passed(name, None, None, filled.expression, by_position, filled.uses, filled.buffer, filled.guard)
+            one = Passed(name, None, None, filled.expression, by_position, *filled[1:])
         else:
             one = _passed_parameter(parameter, argument_of.get(name), operation, by_position, kernels)
+            if one is not None and one.argument is not None:
+                beside = kernels.forms_beside(one.argument, parameter.default, built_in)
+                one = replace(one, forms=(*beside, *(one.forms or (one.expression,)))) if beside else one
+        if one is not None and len(one.forms) > 1 and parameter.default is inspect.Parameter.empty:
+            # It has no word for a case that states nothing.
+            needed = one.argument or one.uses[0]
+            stated.add(needed)
+            one = replace(one, default="None", guards=(*one.guards, f"{needed} is None|calls without {needed}"))
         if one is None or (passed and name in left):
             left.append(name)
         else:
             passed.append(one)
-    return Call(operation, why, tuple(passed), named.by_order, tuple(left))
+    if passed and built_in:
+        guards, uses = (*passed[0].guards, *built_in.values()), (*passed[0].uses, *built_in)
+        passed[0] = replace(passed[0], guards=guards, uses=uses)
+    return Call(operation, why, tuple(passed), named.by_order, tuple(left), frozenset(stated))
 
 
 def _passed_parameter(

@@ -30,6 +30,7 @@ from attnspec.grading.expectation import Values
 from attnspec.process.opening import open_target
 from attnspec.runner import Resolved, Result, planned_runs, request_of
 from attnspec.scaffold.adapter_text import Draft, adapter_text
+from attnspec.scaffold.naming import Call
 from attnspec.targets import Implementation
 from attnspec.targets.target import Target
 from attnspec.validation import run_offered
@@ -163,7 +164,7 @@ class Prober:
             is_plain = any(isinstance(each, float) for each in found)
             if not is_plain:
                 # A kernel may take some widths or numbers of tokens alone; outputs are expected of some cases alone.
-                for case in self._holding(output):
+                for case in self._holding(draft.call, output):
                     if _runs_in(case, dtype) and sum(isinstance(each, float) for each in found) < _PROBES:
                         found.append(_distance(implementation, case, dtype, output))
         distances = [each for each in found if isinstance(each, float)]
@@ -173,10 +174,10 @@ class Prober:
         reported = min(troubles, key=lambda trouble: not trouble.startswith(_GAVE), default=None)
         return Answered(len(distances), mean, reported, is_plain)
 
-    def _holding(self, output: str | None) -> list[Case]:
-        """Return other cases, or those whose expected values have an output."""
+    def _holding(self, call: Call, output: str | None) -> list[Case]:
+        """Return other cases whose arguments a call takes, or those whose expected values have an output."""
         if output is None:
-            return self._others[:_OTHERS]
+            return [case for case in self._others if call.may_take((*case.inputs, *case.attributes))][:_OTHERS]
         return [case for case in self._others if any(output in values for values in (case.expected or {}).values())]
 
     def returned(self, draft: Draft, dtype: str) -> list[Any]:
@@ -187,7 +188,7 @@ class Prober:
         kept: list[Any] = []
         try:
             with closing(self._opened(draft, kept)) as implementation:
-                for case in (*self._cases, *self._others[:_OTHERS]):
+                for case in (*self._cases, *self._holding(draft.call, None)):
                     if _runs_in(case, dtype) and not kept:
                         _distance(implementation, case, dtype, None)
         except AttnspecError:
@@ -212,7 +213,11 @@ class Prober:
 
     def right_where_stated(self, draft: Draft, dtype: str, argument: str) -> tuple[int, int]:
         """Run the cases that state an argument; return how many were right, and how many were graded."""
-        stating = {case_id: case for case_id, case in self._suite.cases.items() if argument in case.attributes}
+        stating = {
+            case_id: case
+            for case_id, case in self._suite.cases.items()
+            if argument in case.attributes or argument in case.inputs
+        }
         with closing(self._opened(draft)) as implementation:
             results = self._run(replace(self._suite, cases=stating), implementation, dtype)
         right = sum(result.establishes for result in results)
