@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnspec_reference.caches.write_slots import WrittenPools, write_slots
+from attnspec_reference.caches.write_slots import WrittenPools, check_inputs, write_slots
 from attnspec_reference.precision import Integers
 
 
@@ -56,8 +56,8 @@ def write_paged_cache(
         The shapes do not fit, or a token has no sequence, no page, or a page beyond the pools.
     """
     # Check the inputs
-    size = max(np.shape(key_pool)[1], 1) if np.ndim(key_pool) == 4 else 1
-    tokens = np.shape(key)[:1]
+    check_inputs(np.shape(key_pool), np.shape(value_pool), np.shape(key), np.shape(value))
+    size, tokens = np.shape(key_pool)[1], np.shape(key)[:1]
     sequences, token_positions = np.asarray(batch_indices), np.asarray(positions)
     pages, starts = np.asarray(page_indices), np.asarray(page_starts)
     check_tokens(sequences, token_positions, tokens, pages, starts, size)
@@ -89,7 +89,7 @@ def check_tokens(
         raise ValueError(f"page_starts is {starts.tolist()}; its numbers rise, and end with the pages of all.")
     if np.any(sequences < 0) or np.any(sequences >= starts.size - 1):
         raise ValueError(f"batch_indices is {sequences.tolist()}; there are {starts.size - 1} sequences.")
-    if np.any(token_positions < 0) or np.any(token_positions // size >= np.diff(starts)[sequences]):
+    if np.any(token_positions < 0) or np.any(token_positions >= np.diff(starts)[sequences] * size):
         raise ValueError(f"positions is {token_positions.tolist()}; a token lies beyond the pages of its sequence.")
     if np.any(pages < 0):
         raise ValueError(f"page_indices is {pages.tolist()}; no page is below 0.")

@@ -138,4 +138,4 @@ def taken_tokens(slots: Integers) -> Integers:
 
 def pages_of(slots: Integers, size: int) -> tuple[Integers, Integers]:
     """Give the page of each slot, and the position in it."""
-    return slots // max(size, 1), slots % max(size, 1)
+    return slots // size, slots % size

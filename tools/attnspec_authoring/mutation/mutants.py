@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-UNPROVEN = (
-    "caches.write_",
-    *("attention.paged_latents", "attention.served_attention", "in_blocks"),
-)
-"""Beginnings of modules whose mutants survive unread: a case is to kill each, or the list to have its reason, and the
-module then leaves this one. Those of the second row compute in layouts or blocks alone, in which no mutant is tried."""
+UNPROVEN = ("attention.paged_latents", "attention.served_attention", "in_blocks")
+"""Modules whose mutants survive unread: they compute in layouts or blocks alone, in which no mutant is tried."""
 
 
 @dataclass(frozen=True)

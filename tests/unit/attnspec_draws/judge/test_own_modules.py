@@ -10,7 +10,8 @@ load_own_modules(())
 loaded = dict(sys.modules)
 late = set()
 IN_THE_CANDIDATE = (
-    "attnspec_adapters", "attnspec_modules", "attnspec.tensors", "attnspec.command", "attnspec_draws.commands"
+    "attnspec_adapters", "attnspec_modules", "attnspec.tensors", "attnspec.command", "attnspec_draws.commands",
+    "attnspec_authoring",
 )
 for name, module in loaded.items():
     if not name.startswith("attnspec") or not getattr(module, "__file__", None):
@@ -20,7 +21,8 @@ for name, module in loaded.items():
         continue
     tree = ast.parse(open(module.__file__).read())
     for node in ast.walk(tree):
-        # What is registered by name; adapters and tensors are in the candidate's process, the command runs.
+        # What is registered by name; adapters and tensors are in the candidate's process, the command runs,
+        # and what the authors have is for other commands, of a checkout.
         if isinstance(node, ast.Constant) and re.fullmatch(r"attnspec[\\w.]*:\\w+", str(node.value)):
             if not node.value.startswith(IN_THE_CANDIDATE):
                 late.add((name, node.value.partition(":")[0]))
