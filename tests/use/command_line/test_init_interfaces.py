@@ -198,15 +198,16 @@ def test_a_mask_whose_length_nobody_names_is_not_taken_for_attention(tmp_path, m
         written(tmp_path, monkeypatch, "make_mask", "def make_mask(batch_size, cache_position, kv_length):\n    ...\n")
 
 
-SAME_DOCUMENT = "(ids[..., :, None] == ids[..., None, :]) & (ids >= 0)[..., None, :]"
+SAME_DOCUMENT = "ids[..., :, None] == ids[..., None, :]"
+OTHER_DOCUMENTS = "documents of queries other than those of keys, and tokens of no document"
 NARROWED = {
     "one_array": (
         f"def document_mask(document_ids):\n    ids = document_ids\n    return ({SAME_DOCUMENT})[:, None]",
-        ("documents of queries other than those of keys",),
+        (OTHER_DOCUMENTS,),
     ),
     "one_sequence": (
         f"def packed_mask(n, seq_ids):\n    ids = np.array([*map(int, seq_ids)])\n    return {SAME_DOCUMENT}",
-        ("documents of queries other than those of keys", "more than one batch entry"),
+        (OTHER_DOCUMENTS, "more than one batch entry"),
     ),
     "one_tree": (
         "def tree_mask(parents):\n    mask = np.eye(len(parents), dtype=bool)\n    for _ in parents:\n"
