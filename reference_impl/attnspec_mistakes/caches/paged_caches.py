@@ -231,5 +231,9 @@ FUNCTIONS: Mapping[str, Making] = {
     "pages.strides_ignored": altered(write_paged_cache, key=as_it_lies_in_memory, key_pool=as_it_lies_in_memory),
     "pages.gaps_ignored": altered(write_paged_cache, positions=without_gaps, page_indices=without_gaps),
     "pages.list_remembered": remembering(write_paged_cache, "page_indices", "key", "key_pool"),
-    "pages.shapes_broadcast": patch(write_paged_cache, write_slots=patch(write_slots, check_inputs=lambda *_: None)),
+    "pages.shapes_broadcast": patch(
+        write_paged_cache,
+        check_inputs=lambda *_: None,
+        write_slots=patch(write_slots, check_inputs=lambda *_: None),
+    ),
 }
