@@ -17,7 +17,7 @@ def array_literal(array: NDArray[Any]) -> str:
     kind = {"f": "float", "b": "bool"}.get(array.dtype.kind, "int")
     numbers = array.ravel().tolist()
     shape = repr(array.shape)
-    if array.size > 1 and repr(numbers[0]) == repr(numbers[-1]) and len(set(map(repr, numbers))) == 1:
+    if array.size > 1 and all(repr(number) == repr(numbers[0]) for number in numbers):
         if kind == "float" and number_literal(numbers[0]) == "0":
             return f"np.zeros({shape})"
         return f"np.full({shape}, {number_literal(numbers[0])}, {kind})"

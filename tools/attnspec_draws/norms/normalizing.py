@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ def draw_qk_norm(words: Words, limits: Limits) -> Drawn:
     extents = as_stated(draw_axes(words.of("extents"), _OF_PAIR, _LONG, limits), limits, _elements)
     batch, heads, key_heads, tokens, width = (extents[axis] for axis in _OF_PAIR)
     attributes = _attributes(words, limits)
-    attributes |= {**_word(words, limits, "normalized_over", _OVER), **limits.stated}
+    attributes |= _word(words, limits, "normalized_over", _OVER)
     together = attributes.get("normalized_over") == "all_heads"
     shapes = {
         "query": (batch, heads, tokens, width),
@@ -96,7 +95,7 @@ def draw_qk_norm(words: Words, limits: Limits) -> Drawn:
     pairs = min(limits.extents.get("pairs", width if whole else fewer), width // 2)
     if has_tables:
         inputs |= {name: coarse(words.varied(name), (batch, tokens, pairs)) for name in ("cos", "sin")}
-        attributes |= {**_word(words, limits, "pairing", _PAIRINGS), **limits.stated}
+        attributes |= _word(words, limits, "pairing", _PAIRINGS)
         extents |= {"pairs": pairs} if "pairs" in limits.extents else {}
     clauses = {
         **_clauses(attributes),
@@ -124,9 +123,7 @@ def draw_qk_norm(words: Words, limits: Limits) -> Drawn:
     )
 
 
-def extents_of(
-    operation: str, shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any] = MappingProxyType({})
-) -> Mapping[str, int]:
+def extents_of(operation: str, shapes: Mapping[str, tuple[int, ...]], _: Mapping[str, Any]) -> Mapping[str, int]:
     """Return axis to length at a user's shapes; `ValueError` where there are no such axes."""
     if operation == "rms_norm":
         return lengths_of("x", _OF_ROWS[-max(len(shapes.get("x", ())), 2) :], shapes)
@@ -148,7 +145,9 @@ def _attributes(words: Words, limits: Limits) -> dict[str, Any]:
 
 
 def _word(words: Words, limits: Limits, name: str, choices: Mapping[str, int]) -> dict[str, str]:
-    """Draw an attribute that is a word; none where it is not stated."""
+    """Draw an attribute that is a word, unless a user states it; none where it is not stated."""
+    if name in limits.stated:
+        return {name: limits.stated[name]}
     chosen = words.of(name).weighted(choices)
     return {name: chosen} if chosen and limits.allow(name, f"{name}={chosen}") else {}
 
