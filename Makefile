@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # The extras of pyproject.toml whose libraries have an environment of their own.
 LIBRARIES := flax keras mlx openvino paddle tinygrad
+# Options that choose the cases of third-party implementations, such as --profile=smoke; all, where it is empty.
+CASES ?=
 # Tests that are skipped without a library; all others have run in the target test.
 NEED_LIBRARIES = tests/use/action $(shell grep -rlE 'importorskip|find_spec' --include='test_*.py' $(addprefix tests/unit/,attnspec/process attnspec/targets attnspec/tensors attnspec_adapters attnspec_modules attnspec_authoring/third_party attnspec_reference attnspec_vectors))
 
@@ -77,7 +79,7 @@ strangers: $(VENV)/.installed-test
 
 implementations: $(VENV)/.installed-test,implementations
 	$(BIN)/python -m pytest -n auto $(NEED_LIBRARIES)
-	$(BIN)/python -m attnspec_authoring.third_party
+	$(BIN)/python -m attnspec_authoring.third_party $(CASES)
 
 libraries: $(LIBRARIES:%=library-%)
 
@@ -85,7 +87,7 @@ libraries: $(LIBRARIES:%=library-%)
 library-%:
 	$(MAKE) VENV=.venv-$* .venv-$*/.installed-test,$*
 	.venv-$*/bin/python -m pytest -n auto tests/unit/attnspec_adapters tests/unit/attnspec_modules tests/unit/attnspec_authoring/results/test_defects.py
-	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $*
+	.venv-$*/bin/python -m attnspec_authoring.third_party --extra $* $(CASES)
 
 # As a newcomer: every command of README.md and of the guide to kernels, in a fresh clone of what is committed.
 walk:
