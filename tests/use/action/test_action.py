@@ -194,6 +194,7 @@ def test_it_installs_the_repository_that_it_is_a_part_of(runner, checkout, tmp_p
     # What attnspec needs is at hand; attnspec itself is not taken from there, since its own folder comes first.
     (Path(own) / "needed.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
     runner.environment = {"PATH": f"{python.parent}:/usr/bin:/bin", "PYTHONPATH": "", "PIP_DRY_RUN": "0"}
+    runner.package = ""
     (checkout / "where.py").write_text("import attnspec; print('FROM', attnspec.__file__)\n" + RIGHT, "utf-8")
     job = runner.run(target="./where.py", options=f"--select={ATTENTION}")
     assert job.status == 0, job.log
