@@ -37,7 +37,7 @@ class Runner:
         self.checkout.mkdir()
         self._temporary = folder / "temporary"
         self._temporary.mkdir()
-        # What is installed here already, for which pip builds nothing; of the repository it takes a quarter of a minute.
+        # It is installed here already, so that pip builds nothing; of the repository that takes a quarter of a minute.
         self.package = "attnspec"
         # Installing must leave the environment of these tests as it is.
         self.environment = {

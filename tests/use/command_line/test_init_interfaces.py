@@ -225,8 +225,26 @@ NARROWED = {
         "    far = row[:, None] - row\n    return (far >= 0) & (far <= (seq_len if back is None else back))",
         ("what is not causal", "calls without window"),
     ),
+    "chunk_of_one_length": (
+        "def chunked_mask(seq_len, chunk_size):\n    row = np.arange(seq_len)\n"
+        "    return np.tri(seq_len, dtype=bool) & (row[:, None] // chunk_size == row // chunk_size)",
+        ("what is not causal",),
+    ),
+    "prefix_of_one_sequence": (
+        "def prefix_mask(seq_len, prefix_len):\n    mask = np.tril(np.ones((seq_len, seq_len)))\n"
+        "    mask[:, :prefix_len] = 1\n    return mask",
+        ("what is not causal", "calls without prefix_lengths", "more than one batch entry"),
+    ),
+    "window_that_is_added": (
+        "def sliding_window_mask(seq_len, window):\n    row = np.arange(seq_len)\n    far = row[:, None] - row\n"
+        "    return np.where((far >= 0) & (far < window), 0, -1e9)",
+        ("what is not causal", "calls without window"),
+    ),
 }
 BROKEN = {
+    "chunk_of_one_length": ("row[:, None] // chunk_size == row // chunk_size", "row[:, None] - row < chunk_size"),
+    "prefix_of_one_sequence": ("mask[:, :prefix_len]", "mask[:prefix_len]"),
+    "window_that_is_added": ("far < window", "far < 2 * window"),
     "one_array": ("==", ">="),
     "one_sequence": ("==", "<="),
     "one_tree": ("mask[parents]", "np.eye(len(parents), dtype=bool)[parents]"),
@@ -245,6 +263,14 @@ def test_a_mask_that_is_given_in_fewer_words_is_tried_where_these_say_it(tmp_pat
     assert "operation: attention_mask" in said[0]
     assert {f"not tried: {each}" for each in not_tried} <= {*said} or wrong
     assert any("no declaration accounts" in sentence for sentence in said) == wrong
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_mask_that_is_added_alone_is_tried_where_it_is_to_be_added(tmp_path, monkeypatch, wrong):
+    text = f"def causal_mask(n):\n    return np.triu(np.full((n, n), -np.inf), {int(not wrong)})\n"
+    said, text = written(tmp_path, monkeypatch, "causal_mask", text)
+    assert ("not tried: masks of truth values" in said) != wrong
+    assert any("no declaration accounts" in each or "not guessed" in each for each in said) == wrong
 
 
 @pytest.mark.parametrize(("name", "is_tried"), [("causal_attention", False), ("non_causal_attention", True)])

@@ -44,7 +44,8 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     """Guess the adapter of a function, which is going to be at `path`; `UsageError` if its operation is not known."""
     if not inspect.isroutine(found.function) and import_object(IS_LAYER)(found.function, operation):
         return Guessed(*import_object(WRITTEN_LAYER)(found.function, import_lines(found, path)))
-    call, *otherwise = read_calls(found, operation)
+    calls = [*read_calls(found, operation)]
+    call = calls[0]
     said = [f"operation: {call.operation.name}, because {call.why}"]
     reasons: dict[str, str] = {}
     pairs = ", ".join(f"{each.own} is {each.argument}" for each in call.passed if each.argument not in (None, each.own))
@@ -62,22 +63,19 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
     kernels = Kernels(call.operation.name)
     draft = Draft(found, call, {}, reasons)
     prober = Prober(call.operation, path)
-    drafts = [draft] if any(each.buffer for each in call.passed) else _with_first_output(draft, prober, kernels)
-    (output, *_), forms = call.operation.outputs, kernels.output_forms(call.operation.outputs[0])
-    drafts += [replace(draft, returns={output: form.format("returned")}) for form in forms[1:]]
-    drafts = [form for each in drafts for form in _in_forms(each)]
-    drafts += [replace(draft, call=called) for called in otherwise]
-    every = [_tensors_and_layout(each, prober, kernels) for each in drafts[:1]]
-    # Another part of what is returned, as large, may be the output.
-    for each in drafts[1:]:
-        if not every[-1].answered.is_alike:
-            every.append(_tensors_and_layout(each, prober, kernels))
+    every: list[_Tried] = []
+    for each in (one for called in calls for one in _drafts(replace(draft, call=called), prober, kernels)):
+        every.append(_tensors_and_layout(each, prober, kernels))
+        if every[-1].answered.is_alike:
+            break
     # Where none is right, the first that comes back at all is nearest to what is meant.
     tried = min(every, key=lambda each: (not each.answered.is_alike, not each.answered.answers))
     layout = tried.draft.declared.get("layout")
     # An own default that is not the contract's is said, too: the adapter hands over something else.
     given = [
-        each for each in call.passed if not each.is_unknown and each.expression != each.argument and not each.forms
+        each
+        for each in tried.draft.call.passed
+        if not each.is_unknown and each.expression != each.argument and not each.forms
     ]
     said += [
         f"{each.own} is given {kernels.written_out(each.expression, layout if isinstance(layout, str) else None)}"
@@ -109,6 +107,15 @@ def guess_adapter(found: Found, operation: str | None, path: Path) -> Guessed:
 
 GUIDE = "guide: spec/guides/kernel-interfaces.md has an adapter for each kind of kernel"
 """Where more is to be read."""
+
+
+def _drafts(draft: Draft, prober: Prober, kernels: Kernels) -> list[Draft]:
+    """Return a draft in each form of what comes back, and of what is always handed over, the likeliest first."""
+    drafts = [draft] if any(each.buffer for each in draft.call.passed) else _with_first_output(draft, prober, kernels)
+    output = draft.call.operation.outputs[0]
+    # Another part of what is returned, as large, may be the output.
+    drafts += [replace(draft, returns={output: form.format("returned")}) for form in kernels.output_forms(output)[1:]]
+    return [form for each in drafts for form in _in_forms(each)]
 
 
 def _with_first_output(draft: Draft, prober: Prober, kernels: Kernels) -> list[Draft]:
@@ -220,10 +227,12 @@ def _with_forms(draft: Draft, prober: Prober, said: list[str]) -> Draft:
             continue
         argument = each.argument or each.uses[0]
         candidates = [_in_form(draft, each, form) for form in each.forms]
-        rights = [prober.right_where_stated(candidate, dtype, argument)[0] for candidate in candidates]
-        best = max(range(len(rights)), key=lambda index: (rights[index], index))
-        draft = candidates[best] if rights[best] else draft
-        if rights[best] > rights[-1]:
+        found = [prober.right_where_stated(candidate, dtype, argument) for candidate in candidates]
+        # Of those with which as many are right, one that declines what it cannot say.
+        ranks = [(right, right - of) for right, of in found]
+        best = max(range(len(ranks)), key=lambda index: (ranks[index], index))
+        draft = candidates[best] if ranks[best][0] else draft
+        if ranks[best] > ranks[-1]:
             given = each.in_form(each.forms[best]).expression
             said.append(f"{argument}: {each.own} is given {given}, with which most cases are right")
     return draft

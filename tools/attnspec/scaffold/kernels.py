@@ -108,10 +108,10 @@ class Kernels:
         split = (form.split("|") for form in forms)
         return tuple(f"{default!r} if {condition} else {expression}" for expression, condition, _ in split)
 
-    def built_in(self, text: str) -> Mapping[str, str]:
-        """Return arguments that a function's words say are built in, each with the guard of what then is declined."""
-        table = self._table("built_in")
-        return {argument: facts["guard"] for argument, facts in table.items() if re.search(facts["words"], text)}
+    def built_in(self, text: str, which: str) -> Mapping[str, str]:
+        """Return arguments that a function's "words" say are built in, or that may be "unsaid", each with its guard."""
+        table = {name: facts for name, facts in self._table("built_in").items() if which in facts}
+        return {argument: facts["guard"] for argument, facts in table.items() if re.search(facts[which], text)}
 
     @property
     def implied(self) -> Mapping[str, Sequence[str]]:

@@ -73,7 +73,8 @@ class Call:
 def read_calls(found: Found, operation: str | None) -> Iterator[Call]:
     """Guess which parameter is which argument, and the operation where it is None; `UsageError` if that fails.
 
-    Where words say that an argument is built in, the call is yielded with that first, and then without.
+    Where words say that an argument is built in, the call is yielded with that first, and then without; else without
+    first, and then with what may be built in unsaid.
     """
     parameters = found.parameters
     if operation is not None:
@@ -93,12 +94,11 @@ def read_calls(found: Found, operation: str | None) -> Iterator[Call]:
     called = max(every, key=lambda each: len(each.required_arguments), default=called)
     own = named_arguments(names, called).own
     says = f"{found.attribute} {inspect.getdoc(found.function) or ''}"
-    built_in = {
-        name: guard
-        for name, guard in Kernels(called.name).built_in(says).items()
-        if name in called.arguments and name not in own
-    }
-    for each in (built_in, {}) if built_in else ({},):
+    said, unsaid = (
+        {name: guard for name, guard in table.items() if name in called.arguments and name not in own}
+        for table in (Kernels(called.name).built_in(says, which) for which in ("words", "unsaid"))
+    )
+    for each in (said, {}) if said else ({}, unsaid) if unsaid else ({},):
         yield _call(found, called, why, each)
 
 
