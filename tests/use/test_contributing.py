@@ -1,6 +1,5 @@
 """CONTRIBUTING.md, followed literally: its family is made in a copy of the checkout, and its entries are missed."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -37,14 +36,12 @@ class Checkout:
 
     def __init__(self, folder):
         self.folder = folder
-
-    def fill(self):
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listing = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
         for name in filter(None, listing.stdout.decode().split("\0")):
             if (ROOT / name).is_file():
-                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, self.folder / name)
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / name, folder / name)
 
     def python(self, *arguments):
         paths = os.pathsep.join(str(self.folder / name) for name in ("tools", "reference_impl"))
@@ -56,9 +53,10 @@ class Checkout:
         return self.python("-m", "attnspec", *arguments)
 
 
-def make_family(made):
-    """Follow the page, up to its commands, in a copy of the checkout."""
-    made.fill()
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy in which the family of the page was made, up to the commands."""
+    made = Checkout(tmp_path_factory.mktemp("contributed"))
     for path, text in written_files(PAGE).items():
         assert not (made.folder / path).exists(), path
         (made.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -70,23 +68,7 @@ def make_family(made):
     for program, command in re.findall(r"^\$ (attnspec|python) (.+)$", PAGE, re.MULTILINE):
         finished = (made.attnspec if program == "attnspec" else made.python)(*command.split())
         assert finished.returncode == 0, (command, finished.stdout, finished.stderr)
-
-
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory, worker_id):
-    """A copy in which the family of the page was made, by one process for all; each changes a copy of its own."""
-    if worker_id == "master":
-        made = Checkout(tmp_path_factory.mktemp("contributed"))
-        make_family(made)
-        return made
-    shared = tmp_path_factory.getbasetemp().parent / "contributed"
-    with (shared.parent / "contributed.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not shared.exists():
-            made = Checkout(tmp_path_factory.mktemp("contributed"))
-            make_family(made)
-            made.folder.rename(shared)
-    return Checkout(shutil.copytree(shared, tmp_path_factory.mktemp("own") / "contributed"))
+    return made
 
 
 def test_the_page_makes_a_family():

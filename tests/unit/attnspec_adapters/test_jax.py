@@ -112,19 +112,6 @@ def test_a_nan_propagates(spoilt, name):
     np.testing.assert_array_equal(got, expected)
 
 
-def test_a_masked_nan_in_a_value_propagates(spoilt):
-    got, expected = spoilt(implementation, "causal_top_left", "value", (0, 0, 4, 0))
-    assert got.any()
-    assert not expected.any()
-    assert implementation.declaration.conventions[f"{ATTENTION}.masked_nonfinite"] == "propagates"
-
-
-def test_input_checks_are_lenient(scenarios):
-    one = {name: array[0].astype("float32") for name, array in scenarios["plain"][0].items()}
-    assert isinstance(implementation.run(Request(ATTENTION, "float32", one, {})), Outputs)
-    assert implementation.declaration.conventions["input_checks"] == "lenient"
-
-
 @pytest.mark.parametrize(
     ("name", "index"), [("query", np.s_[..., :1]), ("query", np.s_[:, :2]), ("mask", np.s_[:3]), ("mask", np.s_[:, :4])]
 )
@@ -140,10 +127,3 @@ def test_the_users_jax_is_left_as_it_was(ask):
     enabled = jax.config.jax_enable_x64
     ask(implementation, "plain", "float64")
     assert jax.config.jax_enable_x64 == enabled
-
-
-def test_a_fully_masked_row_of_softmax():
-    x = np.array([[-np.inf, -np.inf], [0, 0]], dtype=np.float32)
-    got = implementation.run(Request("softmax", "float32", {"x": x}, {})).values["output"]
-    np.testing.assert_array_equal(got, [[np.nan, np.nan], [0.5, 0.5]])
-    assert implementation.declaration.conventions["softmax.fully_masked_row"] == "nan"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnspec.contract.implementation import Declined, Outputs, Request
+from attnspec.contract.implementation import Declined, Request
 from attnspec.targets import load
 
 pytest.importorskip("openvino")
@@ -58,23 +58,3 @@ def test_a_fully_masked_row(ask, scenarios, kind, dtype, choice):
     np.testing.assert_allclose(answer.values["output"][:, :, 1], expected, rtol=2e-6)
     where = "@float64" if choice == "uniform" else ""
     assert implementation.declaration.conventions[f"{ATTENTION}.fully_masked_row{where}"] == choice
-
-
-def test_a_masked_nan_in_a_value_propagates(spoilt):
-    got, expected = spoilt(implementation, "causal_top_left", "value", (0, 0, 4, 0))
-    assert got.any()
-    assert not expected.any()
-    assert implementation.declaration.conventions[f"{ATTENTION}.masked_nonfinite"] == "propagates"
-
-
-def test_input_checks_are_lenient(scenarios):
-    one = {name: array[0].astype("float32") for name, array in scenarios["plain"][0].items()}
-    assert isinstance(implementation.run(Request(ATTENTION, "float32", one, {})), Outputs)
-    assert implementation.declaration.conventions["input_checks"] == "lenient"
-
-
-def test_a_fully_masked_row_of_softmax():
-    x = np.array([[-np.inf, -np.inf], [0, 0]], dtype=np.float32)
-    got = implementation.run(Request("softmax", "float32", {"x": x}, {})).values["output"]
-    np.testing.assert_array_equal(got, [[np.nan, np.nan], [0.5, 0.5]])
-    assert implementation.declaration.conventions["softmax.fully_masked_row"] == "nan"

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attnspec.contract.implementation import Outputs, Raised, Request
+from attnspec.contract.implementation import Raised, Request
 from attnspec.targets import load
 
 # Paddle warns of a compiler's cache that it does not find.
@@ -54,23 +54,3 @@ def test_a_fully_masked_row_is_nan(ask, scenarios, kind):
     answer, _ = ask(implementation, kind, "float32", mask=mask)
     assert np.isnan(answer.values["output"][:, :, 1]).all()
     assert implementation.declaration.conventions[f"{ATTENTION}.fully_masked_row"] == "nan"
-
-
-def test_a_masked_nan_in_a_value_propagates(spoilt):
-    got, expected = spoilt(implementation, "causal_top_left", "value", (0, 0, 4, 0))
-    assert got.any()
-    assert not expected.any()
-    assert implementation.declaration.conventions[f"{ATTENTION}.masked_nonfinite"] == "propagates"
-
-
-def test_input_checks_are_lenient(scenarios):
-    one = {name: array[0].astype("float32") for name, array in scenarios["plain"][0].items()}
-    assert isinstance(implementation.run(Request(ATTENTION, "float32", one, {})), Outputs)
-    assert implementation.declaration.conventions["input_checks"] == "lenient"
-
-
-def test_a_fully_masked_row_of_softmax():
-    x = np.array([[-np.inf, -np.inf], [0, 0]], dtype=np.float32)
-    got = implementation.run(Request("softmax", "float32", {"x": x}, {})).values["output"]
-    np.testing.assert_array_equal(got, [[np.nan, np.nan], [0.5, 0.5]])
-    assert implementation.declaration.conventions["softmax.fully_masked_row"] == "nan"
