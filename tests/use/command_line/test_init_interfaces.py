@@ -146,6 +146,20 @@ def reshape_and_cache(key, value, key_cache, value_cache, slot_mapping, kv_cache
     assert 'return {"present_key": key_pool, "present_value": value_pool}' in text
 
 
+def test_pools_of_one_width_are_declared(tmp_path, monkeypatch):
+    text = """
+def store_kvcache(key, value, k_cache, v_cache, slot_mapping):
+    assert key.shape == value.shape, "one width"
+    for token, slot in enumerate(slot_mapping):
+        if slot >= 0:
+            where = divmod(slot, k_cache.shape[1])
+            k_cache[where], v_cache[where] = key[token], value[token]
+"""
+    said, _ = written(tmp_path, monkeypatch, "store_kvcache", text)
+    assert any(sentence.startswith("without: value_width, because") for sentence in said)
+    assert not any("no declaration accounts" in sentence for sentence in said)
+
+
 def test_two_outputs_that_are_needed_come_in_their_order(tmp_path, monkeypatch):
     text = """
 def norm(x, weight, eps):

@@ -144,9 +144,7 @@ SITUATIONS = {
         happens=retire_columns,
     ),
     "retired case without an entry": Situation(
-        1,
-        f"Cases that are gone (1) {COLUMNS}: It was there twice.",
-        happens=retire_columns,
+        1, f"Cases that are gone (1) {COLUMNS}: It was there twice.", happens=retire_columns
     ),
     "dtype of a case vanished": Situation(
         1,
@@ -156,9 +154,7 @@ SITUATIONS = {
         happens=lambda checkout: checkout.edit_case(COLUMNS, dtypes=["float64"]),
     ),
     "lost dtype": Situation(
-        1,
-        "float32: the dtype was offered before and is not offered now",
-        now={"dtypes": ("float64",)},
+        1, "float32: the dtype was offered before and is not offered now", now={"dtypes": ("float64",)}
     ),
     "lost operation": Situation(
         1,
@@ -256,22 +252,13 @@ SITUATIONS = {
     ),
     "revised case passes": Situation(0, f"New cases (1) {COLUMNS}: revision 2, pass", happens=revise_columns),
     "revised case fails": Situation(
-        1,
-        f"{COLUMNS} (float64, float32): revised to 2, fail",
-        now={"columns": "wrong"},
-        happens=revise_columns,
+        1, f"{COLUMNS} (float64, float32): revised to 2, fail", now={"columns": "wrong"}, happens=revise_columns
     ),
     "required profile conforms": Situation(
-        0,
-        "passes the gate",
-        before={"context": True},
-        now={"context": True},
-        options=("--require", "documents"),
+        0, "passes the gate", before={"context": True}, now={"context": True}, options=("--require", "documents")
     ),
     "required profile conforms in part": Situation(
-        1,
-        "Required to conform (1) documents: conforms in part: ",
-        options=("--require", "documents"),
+        1, "Required to conform (1) documents: conforms in part: ", options=("--require", "documents")
     ),
     "required profile, known failures": Situation(
         1,
@@ -290,11 +277,7 @@ SITUATIONS = {
         options=("--require", "documents", "--select", ROWS, "--dtype", "float32"),
     ),
     "required operation conforms": Situation(
-        0,
-        "passes the gate",
-        before={"context": True},
-        now={"context": True},
-        options=("--require", "context_vector"),
+        0, "passes the gate", before={"context": True}, now={"context": True}, options=("--require", "context_vector")
     ),
     "required operation, known failures": Situation(
         1,
@@ -545,9 +528,7 @@ GROUPS = {
         happens=lambda checkout: checkout.edit_baseline(groups=[{"count": 1, "reason": ""}]),
     ),
     "a baseline with an unknown criterion": Situation(
-        2,
-        "'colour' was unexpected",
-        happens=lambda checkout: checkout.edit_baseline(groups=[group(colour="red")]),
+        2, "'colour' was unexpected", happens=lambda checkout: checkout.edit_baseline(groups=[group(colour="red")])
     ),
     "a baseline whose marks do not fit its count": Situation(
         2,

@@ -76,6 +76,7 @@ def needs(case: Case) -> frozenset[str]:
         **dict.fromkeys(quantized & {"float8_e4m3fn", "float8_e5m2", "int8"}, True),
         "quantized_cache": bool(with_scale),
         "cache_scale_per_head": any(scale.size > 1 for scale in with_scale),
+        "value_width": len({inputs[name].shape[-1] for name in ("key", "value") if name in inputs}) > 1,
         "empty_keys": any(not inputs[name].size for name in ("past_key", "key", "update") if name in inputs),
         "strided_inputs": any(order not in ("readonly", "shared") for order in case.memory_order.values()),
     }
