@@ -160,6 +160,19 @@ def store_kvcache(key, value, k_cache, v_cache, slot_mapping):
     assert not any("no declaration accounts" in sentence for sentence in said)
 
 
+def test_write_indices_that_a_function_demands_are_zero_where_none_are_stated(tmp_path, monkeypatch):
+    text = """
+def kv_cache_scatter(cache, update, indices):
+    return np.stack([
+        np.concatenate([old[..., :at, :], new, old[..., at + new.shape[-2] :, :]], axis=-2)
+        for old, new, at in zip(cache, update, indices)
+    ])
+"""
+    _, text = written(tmp_path, monkeypatch, "kv_cache_scatter", text)
+    assert "indices=np.zeros(len(cache), np.int64) if write_indices is None else write_indices" in text
+    assert "import numpy as np" in text
+
+
 def test_two_outputs_that_are_needed_come_in_their_order(tmp_path, monkeypatch):
     text = """
 def norm(x, weight, eps):

@@ -150,21 +150,13 @@ def test_inputs_changed_are_handed_on(started):
 
 OUT_OF_STEP = {
     "exit": ("sys.exit(3)", Crashed, "ended with exit code 3"),
-    "exit with words": (
-        "sys.exit('out of memory')",
-        Crashed,
-        "exit code 1; last on its stderr:\n    out of memory",
-    ),
+    "exit with words": ("sys.exit('out of memory')", Crashed, "exit code 1; last on its stderr:\n    out of memory"),
     "uncaught": ("raise KeyError('seven')", Crashed, "KeyError: 'seven'"),
     "signal": ("os.kill(os.getpid(), 11)", Crashed, "was ended by signal SIGSEGV"),
     "half a line": ('os.write(1, b\'{"type": "outputs", \'); os._exit(0)', Crashed, "ended with exit code 0"),
     "closed stdout": ("os.close(1); time.sleep(60)", Crashed, "closed its stdout but kept running"),
     "hang": ("time.sleep(60)", TimedOut, "gave no answer within 0.5 seconds"),
-    "hang in a line": (
-        "os.write(1, b'{\"type\": '); time.sleep(60)",
-        TimedOut,
-        "gave no answer within 0.5 seconds",
-    ),
+    "hang in a line": ("os.write(1, b'{\"type\": '); time.sleep(60)", TimedOut, "gave no answer within 0.5 seconds"),
     "garbage": ("print('loss: 0.3', flush=True)", Malformed, 'the line "loss: 0.3" is no JSON'),
     "binary": ("os.write(1, bytes([255, 0, 10]))", Malformed, "is no JSON"),
     "wrong seq": ("answer(request, seq=99)", Malformed, "has seq 99, but the request had seq 1"),
@@ -317,10 +309,7 @@ CANNOT_START = {
     "ends quietly": ("sys.exit(0)", "it ended with exit code 0"),
     "hangs": ("time.sleep(60)", "within 0.5 seconds; --start-timeout gives it longer"),
     "talks": ("print('Welcome!', flush=True)", 'the line "Welcome!" is no JSON'),
-    "newer version": (
-        "def on_start(request): start(protocol=2)",
-        "picked protocol 2, but this harness speaks 1",
-    ),
+    "newer version": ("def on_start(request): start(protocol=2)", "picked protocol 2, but this harness speaks 1"),
     "no version in common": (
         "def on_start(request): send({'type': 'error', 'message': f'not {request[\"versions\"]} but 2'})",
         "cannot start: not [1] but 2",

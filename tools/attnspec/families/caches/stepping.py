@@ -44,6 +44,9 @@ def _step_by_step(request: Request) -> Calls:
     for length in request.inputs["step_lengths"].tolist():
         step = {name: np.take(inputs[name], range(done, done + length), axis=axis) for name in new}
         values = dict((yield request._replace(inputs={**inputs, **step, counted: first + done})))
+        if any(values[output].shape != inputs[name].shape for name, output in caches.items()):
+            # It is no cache for a next step, and is graded as it came.
+            return values
         inputs |= {name: values[output].copy() for name, output in caches.items()}
         done += length
         for name, kept in after.items():

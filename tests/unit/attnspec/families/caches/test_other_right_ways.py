@@ -110,6 +110,13 @@ def test_a_cache_that_is_kept_from_call_to_call_fails_in_steps():
     assert "fail" in {result.status for result in of_steps(results({"scatter_cache": remembered})).values()}
 
 
+def test_a_cache_that_grows_with_each_step_fails():
+    def grown(cache, update, write_indices=None, *, axis=-2, mode="linear"):
+        return np.concatenate([cache, update], axis)
+
+    assert {result.status for result in of_steps(results({"scatter_cache": grown})).values()} == {"fail"}
+
+
 def test_arguments_go_by_their_usual_names():
     def reshape_and_cache(key, value, key_cache, value_cache, slot_mapping, k_scale=None, v_scale=None):
         return attnspec_reference.write_slots(key_cache, value_cache, key, value, slot_mapping, k_scale, v_scale)
