@@ -220,6 +220,17 @@ def tree_mask(query_len, parents):
     assert "return tree_mask(query_length, parents=parents)" in text
 
 
+def test_refusals_beside_an_argument_are_tried_where_forms_of_it_are(tmp_path, monkeypatch):
+    text = """
+def make_mask(q_len, kv_len=None, is_causal=False, prefix_lengths=None, query_starts=None, key_starts=None):
+    if prefix_lengths is not None and query_starts is not None:
+        raise ValueError("prefixes beside starts")
+    return np.ones((1, 1, q_len, kv_len or q_len), bool)
+"""
+    said, _ = written(tmp_path, monkeypatch, "make_mask", text)
+    assert any("no declaration accounts" in sentence for sentence in said)
+
+
 def test_a_mask_whose_length_nobody_names_is_not_taken_for_attention(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="which operation it is cannot be guessed"):
         written(tmp_path, monkeypatch, "make_mask", "def make_mask(batch_size, cache_position, kv_length):\n    ...\n")

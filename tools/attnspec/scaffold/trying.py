@@ -219,7 +219,8 @@ class Prober:
             if argument in case.attributes or argument in case.inputs
         }
         with closing(self._opened(draft)) as implementation:
-            results = self._run(replace(self._suite, cases=stating), implementation, dtype)
+            suite = replace(self._suite, cases=stating, counterparts=self._suite.cases)
+            results = self._run(suite, implementation, dtype)
         right = sum(result.establishes for result in results)
         return right, right + sum(result.is_wrong for result in results)
 
