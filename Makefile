@@ -7,7 +7,7 @@ LIBRARIES := flax keras mlx openvino paddle tinygrad
 # Options that choose the cases of third-party implementations, such as --profile=smoke; all, where it is empty.
 CASES ?=
 # Tests that are skipped without a library; all others have run in the target test.
-NEED_LIBRARIES = tests/use/action $(shell grep -rlE 'importorskip|find_spec' --include='test_*.py' $(addprefix tests/unit/,attnspec/process attnspec/targets attnspec/tensors attnspec_adapters attnspec_modules attnspec_authoring/third_party attnspec_reference attnspec_vectors))
+NEED_LIBRARIES = tests/use/action/test_action.py::test_torch_is_green_and_with_a_planted_mistake_red $(shell grep -rlE 'importorskip|find_spec' --include='test_*.py' $(addprefix tests/unit/,attnspec/process attnspec/targets attnspec/tensors attnspec_adapters attnspec_modules attnspec_authoring/third_party attnspec_reference attnspec_vectors))
 
 .DEFAULT_GOAL := help
 .PHONY: help validate test prove lint format regenerate check-goldens regenerate-long check-long mutation strangers implementations libraries walk released release dry-run bench clean
