@@ -93,10 +93,10 @@ def read_calls(found: Found, operation: str | None) -> Iterator[Call]:
     ]
     called = max(every, key=lambda each: len(each.required_arguments), default=called)
     own = named_arguments(names, called).own
-    says = f"{found.attribute} {inspect.getdoc(found.function) or ''}"
+    kernels, says = Kernels(called.name), f"{found.attribute} {inspect.getdoc(found.function) or ''}"
     said, unsaid = (
         {name: guard for name, guard in table.items() if name in called.arguments and name not in own}
-        for table in (Kernels(called.name).built_in(says, which) for which in ("words", "unsaid"))
+        for table in (kernels.built_in(says, "words"), kernels.built_in(says, "unsaid"))
     )
     for each in (said, {}) if said else ({}, unsaid) if unsaid else ({},):
         yield _call(found, called, why, each)
