@@ -40,8 +40,8 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the newcomer's walk: it takes longest and mostly waits, so that the others run beside it."""
-    items.sort(key=lambda item: "tests/use/walk/" not in item.nodeid)
+    """Begin with the newcomers' walks: they take longest and mostly wait, and one process makes what they share."""
+    items.sort(key=lambda item: not item.nodeid.startswith(("tests/use/walk/", "tests/use/test_contributing.py")))
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus):

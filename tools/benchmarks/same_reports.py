@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import lzma
 import math
 import re
 import sys
@@ -294,7 +295,7 @@ def record_all(runs: Sequence[Run], folder: Path, renamed: Mapping[str, str], *,
 
 def pack(folder: Path, archive: Path) -> None:
     """Pack a recording, without owners and times, in the order of the names."""
-    with tarfile.open(archive, "w:xz", preset=9) as packed:
+    with tarfile.open(archive, "w:xz", preset=9 | lzma.PRESET_EXTREME) as packed:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             content = path.read_bytes()
             member = tarfile.TarInfo(path.relative_to(folder).as_posix())

@@ -31,12 +31,7 @@ EVERY_ATTENTION = [case for case in VALID if case.operation == "scaled_dot_produ
 # What is ordinary by rule is another matter than what meets whatever else there is.
 ATTENTION = [case for case in EVERY_ATTENTION if case.profile != "pairs"]
 PAIRWISE = sorted((case for case in ATTENTION if "/pairs_" in case.id), key=lambda case: case.id[-2:])
-NUMPY_DTYPES = {
-    "float64": np.float64,
-    "float32": np.float32,
-    "float16": np.float16,
-    "bfloat16": ml_dtypes.bfloat16,
-}
+NUMPY_DTYPES = {"float64": np.float64, "float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 AT_LEAST = {
     "core": 40,
     "masking": 50,
@@ -150,15 +145,7 @@ def lengths(case) -> dict[str, int]:
     batch, heads, queries, width = case.inputs["query"].shape
     shared, keys = case.inputs["key"].shape[1:3]
     value_width = case.inputs["value"].shape[3]
-    return {
-        "B": batch,
-        "Hq": heads,
-        "Hkv": shared,
-        "Sq": queries,
-        "Sk": keys,
-        "E": width,
-        "Ev": value_width,
-    }
+    return {"B": batch, "Hq": heads, "Hkv": shared, "Sq": queries, "Sk": keys, "E": width, "Ev": value_width}
 
 
 def attended_one_by_one(case) -> tuple[np.ndarray, np.ndarray]:

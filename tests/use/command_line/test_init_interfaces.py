@@ -278,8 +278,13 @@ NARROWED = {
         "    return np.where((far >= 0) & (far < window), 0, -1e9)",
         ("what is not causal", "calls without window"),
     ),
+    "width_of_both_sides": (
+        "def local_mask(n, window):\n    row = np.arange(n)\n    return abs(row[:, None] - row) <= window // 2",
+        ("calls without window", "windows that are not as wide ahead as behind"),
+    ),
 }
 BROKEN = {
+    "width_of_both_sides": ("abs(", "("),
     "chunk_of_one_length": ("row[:, None] // chunk_size == row // chunk_size", "row[:, None] - row < chunk_size"),
     "prefix_of_one_sequence": ("mask[:, :prefix_len]", "mask[:prefix_len]"),
     "window_that_is_added": ("far < window", "far < 2 * window"),

@@ -147,13 +147,7 @@ def test_a_run_request_holds_what_the_case_states_and_no_more():
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_run_request_survives_the_way_there_and_back(encoding):
-    attributes = {
-        "axis": None,
-        "scale": 0.1,
-        "window": [1, None],
-        "low": -np.inf,
-        "causal_alignment": "top_left",
-    }
+    attributes = {"axis": None, "scale": 0.1, "window": [1, None], "low": -np.inf, "causal_alignment": "top_left"}
     sent = Request("softmax", "float64", {"x": np.array([[0.1, np.nan]])}, attributes)
     line = messages.write_message(messages.run_message(1, sent, encoding))
     request = messages.read_message(line) | {"hint": "a later harness may say more"}
@@ -163,11 +157,7 @@ def test_a_run_request_survives_the_way_there_and_back(encoding):
     assert follows_schema(request, "request")
 
 
-ANSWERS = [
-    Declined("no axis"),
-    Raised("ValueError: too wide"),
-    Malformed("softmax returned None"),
-]
+ANSWERS = [Declined("no axis"), Raised("ValueError: too wide"), Malformed("softmax returned None")]
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: type(answer).__name__)
@@ -273,10 +263,7 @@ BROKEN_LINES = {
         b'{"type": "outputs"' + b"".join(b', "%d": 1' % number for number in range(100_000)) + b', "99999": 1}\n',
         '"99999" is there twice',
     ),
-    "a number of ten thousand digits": (
-        b'{"type": "outputs", "seq": ' + b"1" * 10_000 + b"}\n",
-        "is no JSON",
-    ),
+    "a number of ten thousand digits": (b'{"type": "outputs", "seq": ' + b"1" * 10_000 + b"}\n", "is no JSON"),
 }
 
 

@@ -176,6 +176,15 @@ def tile_cases() -> tuple[AuthoredCase, ...]:
             alibi_slopes=[0.0078125, 0.015625],
             **TOP,
         ),
+        varlen(
+            "prompt_beside_decoding", "66 queries of a prompt beside two of decoding, over more keys than a tile has"
+        )(
+            Sizes(2, 1, 1, 66, 70, 1),
+            report="flashinfer-ai/flashinfer/issues/2424",
+            key_lengths=[66, 70],
+            query_lengths=[66, 2],
+            **BOTTOM_CAUSAL,
+        ),
         attention(aligned, "16 queries and 32 keys with lengths, a window, a mask for each entry, a cap and sinks")(
             padded_tiles,
             report="Tencent-Hunyuan/HunyuanVideo/pull/310",

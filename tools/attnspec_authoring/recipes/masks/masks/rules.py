@@ -33,6 +33,8 @@ def windows() -> Iterator[AuthoredCase]:
         5, causal, window=[1, 0], report=ONE_TOO_MANY, **CAUSAL
     )
     yield mask("window_both", "one position back and two ahead")(6, window, window=[1, 2])
+    yield mask("window_alike", "one position back and one ahead")(5, window, window=[1, 1])
+    yield mask("window_alike_wide", "two positions back and two ahead")(7, window, window=[2, 2])
     yield mask("window_right_open", "two positions back, open ahead")(5, window, window=[2, None])
     yield mask("window_right_open_long", "open ahead, more keys than a tile and the window have")(
         (2, 140), window, window=[1, None], report=SPAN_OF_A_TILE
