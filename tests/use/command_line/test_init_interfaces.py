@@ -173,6 +173,21 @@ def kv_cache_scatter(cache, update, indices):
     assert "import numpy as np" in text
 
 
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize(
+    ("operation", "news"), [("scatter_cache", {"cache": "new"}), ("write_window", {"k_cache": "k", "v_cache": "v"})]
+)
+def test_one_position_for_the_whole_batch_is_tried_where_that_says_it(tmp_path, monkeypatch, operation, news, wrong):
+    order = "::-1" if wrong else ":"
+    lines = [f"    {cache}[:, :, pos:pos + {new}.shape[2]] = {new}[:, :, {order}]\n" for cache, new in news.items()]
+    text = f"def update({', '.join((*news, *news.values()))}, pos):\n{''.join(lines)}    return {', '.join(news)}\n"
+    said, adapter = written(tmp_path, monkeypatch, "update", text)
+    assert f"operation: {operation}" in said[0]
+    assert "0])" in adapter
+    assert any(each.startswith("not tried: batch entries") for each in said)
+    assert any("no declaration accounts" in sentence for sentence in said) == wrong
+
+
 def test_two_outputs_that_are_needed_come_in_their_order(tmp_path, monkeypatch):
     text = """
 def norm(x, weight, eps):

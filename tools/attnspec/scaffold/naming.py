@@ -153,10 +153,11 @@ def _call(found: Found, operation: Operation, why: str, built_in: Mapping[str, s
                 beside = kernels.forms_beside(one.argument, parameter.default, built_in)
                 one = replace(one, forms=(*beside, *(one.forms or (one.expression,)))) if beside else one
         if one is not None and len(one.forms) > 1 and parameter.default is inspect.Parameter.empty:
-            # It has no word for a case that states nothing.
             needed = one.argument or one.uses[0]
-            stated.add(needed)
-            one = replace(one, default="None", guards=(*one.guards, f"{needed} is None|calls without {needed}"))
+            if needed not in operation.required_arguments and not kernels.unstated(needed):
+                # It has no word for a case that states nothing.
+                stated.add(needed)
+                one = replace(one, default="None", guards=(*one.guards, f"{needed} is None|calls without {needed}"))
         if one is None or (passed and name in left):
             left.append(name)
         else:
@@ -186,12 +187,12 @@ def _passed_parameter(
     follows = family_of(operation.name).unstated.get(operation.name, {})
     unstated = follows.get(argument) or kernels.unstated(argument)
     has_number = isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool)
+    forms = kernels.forms(argument, parameter.default)
     if not required and (demanded or has_number) and unstated is not None:
         expression = f"{unstated} if {argument} is None else {argument}"
-        return Passed(parameter.name, argument, "None", expression, by_position)
-    forms = () if required else kernels.forms(argument, parameter.default)
+        return Passed(parameter.name, argument, "None", expression, by_position, forms=forms and (*forms, expression))
     if forms:
-        return Passed(parameter.name, argument, "None", forms[-1], by_position, forms=forms)
+        return Passed(parameter.name, argument, None if required else "None", forms[-1], by_position, forms=forms)
     if required or demanded:
         return Passed(parameter.name, argument, None, argument, by_position)
     try:

@@ -110,13 +110,7 @@ def attention(query, key, value, scale=None, bias=0.0):
     logits = scores + bias
     weights = softmax(logits)
     logsumexp = np.log(np.exp(logits).sum(-1))
-    return {
-        "output": weights @ value,
-        "weights": weights,
-        "logsumexp": logsumexp,
-        "scores": scores,
-        "logits": logits,
-    }
+    return {"output": weights @ value, "weights": weights, "logsumexp": logsumexp, "scores": scores, "logits": logits}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -164,12 +158,7 @@ def test_a_row_without_keys_is_zero_and_excluded_nan_stays_out(javascript):
 
 
 def test_single_head_attention(javascript):
-    inputs = {
-        "x": normal(3, 4),
-        "w_query": normal(4, 2),
-        "w_key": normal(4, 2, seed=1),
-        "w_value": normal(4, 5),
-    }
+    inputs = {"x": normal(3, 4), "w_query": normal(4, 2), "w_key": normal(4, 2, seed=1), "w_value": normal(4, 5)}
     x, w_query, w_key, w_value = inputs.values()
     expected = attention(x @ w_query, x @ w_key, x @ w_value)
     expected |= {"query": x @ w_query, "key": x @ w_key, "value": x @ w_value}

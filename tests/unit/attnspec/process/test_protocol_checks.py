@@ -25,12 +25,7 @@ FAULTS = {
         "answers start",
         "a later harness",
     ),
-    "noise": (
-        "def on_run(request):\n    right_and(request, 'done\\n')\n",
-        MAIN,
-        "says nothing",
-        "done",
-    ),
+    "noise": ("def on_run(request):\n    right_and(request, 'done\\n')\n", MAIN, "says nothing", "done"),
     "no answer before the end of stdin": (
         "def on_run(request):\n    global send\n    send = lambda m: sys.stdout.write(json.dumps(m) + '\\n')\n"
         "    right(request)\n",
@@ -87,12 +82,7 @@ FAULTS = {
         "without axes",
         "has no len()",
     ),
-    "infinities": (
-        "def number(item): return item * 1.0\n",
-        MAIN,
-        "infinities",
-        "TypeError",
-    ),
+    "infinities": ("def number(item): return item * 1.0\n", MAIN, "infinities", "TypeError"),
     "stays after stop": (
         "",
         MAIN.replace("        break", "        continue"),

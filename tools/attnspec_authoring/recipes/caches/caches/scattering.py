@@ -96,7 +96,9 @@ def cases() -> tuple[AuthoredCase, ...]:
         scatter("poisoned_circular", "NaN and infinity, circular")(
             (4, 3), new=3, clauses=around, poison=full, attributes=CIRCULAR
         ),
-        scatter("poisoned_update", "NaN and infinity in new tokens")(poison={"update": [(0, 0, 1, 0), (1, 0, 0, 0)]}),
+        scatter("poisoned_update", "NaN and infinity in new tokens")(
+            (3, 3), poison={"update": [(0, 0, 1, 0), (1, 0, 0, 0)]}, revision=2
+        ),
         scatter("digits", "numbers with many digits")((1, 3), new=1, digits=True),
         scatter("digits_circular", "numbers with many digits, circular")(
             (4, 3), new=1, clauses=around, digits=True, attributes=CIRCULAR
@@ -122,13 +124,15 @@ def cases() -> tuple[AuthoredCase, ...]:
             (0, 1), new=3, clauses=stepped, steps=(2, 1), poison=full
         ),
         *(
-            scatter(f"{layout}_{name}", f"{name} {how}")((1, 2), (2, 1, 4, 2), memory_order={name: layout})
+            scatter(f"{layout}_{name}", f"{name} {how}")(
+                indices, (2, 1, 4, 2), memory_order={name: layout}, revision=revision
+            )
             for layout, how in LAYOUTS.items()
-            for name in ("cache", "update")
+            for name, indices, revision in (("cache", (1, 2), 1), ("update", (1, 1), 2))
             if layout not in ("inside", "reversed") and (layout, name) != ("prefix", "update")
         ),
         scatter("readonly", "an update and indices that nobody may write")(
-            memory_order={"update": "readonly", "write_indices": "readonly"}
+            (2, 2), memory_order={"update": "readonly", "write_indices": "readonly"}, revision=2
         ),
         *(
             scatter(f"other_{name}", f"{name} is changed alone in a second call")(

@@ -109,7 +109,7 @@ def cases() -> tuple[AuthoredCase, ...]:
             if (layout, name[:3]) in (("fortran", "key"), ("gapped", "val"))
         ),
         window("readonly", "tokens and lengths that nobody may write")(
-            (2, 6), 2, memory_order=dict.fromkeys(("key", "value", "past_lengths"), "readonly")
+            (2, 2), 2, memory_order=dict.fromkeys(("key", "value", "past_lengths"), "readonly"), revision=2
         ),
         *(
             window(f"other_{name}", f"{name} is changed alone in a second call")(
