@@ -38,8 +38,10 @@ class Kernels:
     """The table of the family of an operation."""
 
     def __init__(self, operation: str) -> None:
-        table = _FAMILIES / family_of(operation).name / "kernel_parameters.toml"
+        family = family_of(operation)
+        table = _FAMILIES / family.name / "kernel_parameters.toml"
         self._tables: Mapping[str, Any] = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
+        self._unstated = {**self._table("unstated"), **family.unstated.get(operation, {})}
 
     def filled(self, parameter: inspect.Parameter, names: Sequence[str], outputs: Sequence[str]) -> Filled | None:
         """Return what is handed over for a parameter that is no argument; None where its default will do, or unknown.
@@ -120,7 +122,7 @@ class Kernels:
 
     def unstated(self, argument: str) -> str | None:
         """Return what stands for an argument that a case leaves out, as an expression; None where nothing does."""
-        return self._table("unstated").get(argument)
+        return self._unstated.get(argument)
 
     def queries(self, layout: str | None) -> Mapping[str, tuple[str, str, str]]:
         """Return the ways in which queries are handed over in a layout: expression, what restores a result, a guard."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from attnspec.base.errors import UsageError
 from attnspec.contract import IN_LAYOUT, OPERATIONS
 from attnspec.contract.operation import Operation
-from attnspec.families.lookup import family_of
 from attnspec.scaffold.functions import Found
 from attnspec.scaffold.kernels import Kernels
 from attnspec.targets.naming import guess_operation, in_order, named_arguments, parameter_names
@@ -184,8 +183,7 @@ def _passed_parameter(
     by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY or (
         required and not is_keyword and may_go_by_position
     )
-    follows = family_of(operation.name).unstated.get(operation.name, {})
-    unstated = follows.get(argument) or kernels.unstated(argument)
+    unstated = kernels.unstated(argument)
     has_number = isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool)
     forms = kernels.forms(argument, parameter.default)
     if not required and (demanded or has_number) and unstated is not None:
