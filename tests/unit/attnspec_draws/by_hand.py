@@ -565,6 +565,10 @@ def attention_mask(seed, _, elements, longest):
             shape,
             [number < 60 for number in Stream(f"{seed}/attended_blocks").whole(prod(shape), 0, 99)],
         )
+    stated = {*found, *arrays}
+    shows = stated & {"is_causal", "window", "chunk", "offset", "parents"}
+    if kind != "last" and shows and stated & {"key_length", "offset", "key_lengths", "query_lengths", "query_starts"}:
+        found["causal_alignment"] = "top_left"
     return arrays, found
 
 

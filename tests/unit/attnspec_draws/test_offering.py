@@ -34,12 +34,13 @@ def test_what_is_declared_is_left_out():
     assert not_offered(declared, resolve_conventions({}, FORWARD)) == {"float_mask", "sinks"}
 
 
-def test_other_values_of_an_attribute_that_is_fixed_are_left_out(recipes):
-    conventions = resolve_conventions({"causal_alignment": "bottom_right"}, FORWARD)
-    without = not_offered(declaration(FORWARD), conventions)
+@pytest.mark.parametrize("operation", [FORWARD, "attention_mask"])
+def test_other_values_of_an_attribute_that_is_fixed_are_left_out(recipes, operation):
+    conventions = resolve_conventions({"causal_alignment": "bottom_right"}, operation)
+    without = not_offered(declaration(operation), conventions)
     assert "causal_alignment=top_left" in without
     assert "causal_alignment=bottom_right" not in without
-    stated = [drawn_of(recipe).attributes.get("causal_alignment") for recipe in recipes(FORWARD, 60, without=without)]
+    stated = [drawn_of(recipe).attributes.get("causal_alignment") for recipe in recipes(operation, 60, without=without)]
     assert {*stated} == {None, "bottom_right"}
 
 

@@ -168,9 +168,23 @@ def kv_cache_scatter(cache, update, indices):
         for old, new, at in zip(cache, update, indices)
     ])
 """
-    _, text = written(tmp_path, monkeypatch, "kv_cache_scatter", text)
-    assert "indices=np.zeros(len(cache), np.int64) if write_indices is None else write_indices" in text
-    assert "import numpy as np" in text
+    _, adapter = written(tmp_path, monkeypatch, "kv_cache_scatter", text)
+    assert "indices=np.zeros(len(cache), np.int64) if write_indices is None else write_indices" in adapter
+    assert "import numpy as np" in adapter
+
+
+def test_write_indices_that_a_function_may_do_without_are_handed_over_as_they_are(tmp_path, monkeypatch):
+    text = """
+def tensor_scatter(past_cache, update, write_indices=None):
+    present = past_cache.copy()
+    for entry, new in enumerate(update):
+        at = 0 if write_indices is None else write_indices[entry]
+        present[entry, ..., at : at + new.shape[-2], :] = new
+    return present
+"""
+    said, adapter = written(tmp_path, monkeypatch, "tensor_scatter", text)
+    assert "write_indices=write_indices)" in adapter
+    assert not any("not guessed" in each or "no declaration accounts" in each for each in said)
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -233,6 +247,8 @@ def tree_mask(query_len, parents):
     said, text = written(tmp_path, monkeypatch, "tree_mask", text)
     assert any("did not end and had to be interrupted; validate --timeout" in sentence for sentence in said)
     assert "return tree_mask(query_length, parents=parents)" in text
+    assert any(each.startswith("conventions: input_checks=lenient") for each in said)
+    assert not any("no declaration accounts" in sentence for sentence in said)
 
 
 def test_refusals_beside_an_argument_are_tried_where_forms_of_it_are(tmp_path, monkeypatch):
@@ -293,12 +309,24 @@ NARROWED = {
         "    return np.where((far >= 0) & (far < window), 0, -1e9)",
         ("what is not causal", "calls without window"),
     ),
+    "last_query_at_the_last_key": (
+        "def make_causal_mask(q_len, kv_len):\n    return np.tri(q_len, kv_len, kv_len - q_len, dtype=bool)",
+        ("what is not causal",),
+    ),
+    "pair_with_its_own_word_for_open": (
+        "def band_mask(q_len, kv_len, window_size=(-1, -1)):\n    (back, on), last = window_size, kv_len\n"
+        "    far = np.arange(q_len)[:, None] + kv_len - q_len - np.arange(kv_len)\n"
+        "    return (far <= (last if back < 0 else back)) & (-far <= (last if on < 0 else on))",
+        (),
+    ),
     "width_of_both_sides": (
         "def local_mask(n, window):\n    row = np.arange(n)\n    return abs(row[:, None] - row) <= window // 2",
         ("calls without window", "windows that are not as wide ahead as behind"),
     ),
 }
 BROKEN = {
+    "last_query_at_the_last_key": ("kv_len - q_len, ", "kv_len - q_len + 1, "),
+    "pair_with_its_own_word_for_open": ("(-far <=", "(-far <"),
     "width_of_both_sides": ("abs(", "("),
     "chunk_of_one_length": ("row[:, None] // chunk_size == row // chunk_size", "row[:, None] - row < chunk_size"),
     "prefix_of_one_sequence": ("mask[:, :prefix_len]", "mask[:prefix_len]"),

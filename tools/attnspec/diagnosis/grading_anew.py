@@ -6,7 +6,7 @@ from attnspec.contract import CONVENTIONS
 from attnspec.contract.convention import Settles
 from attnspec.contract.declarations import Choices
 from attnspec.contract.dtypes import FLOAT_DTYPES
-from attnspec.contract.implementation import Outputs, Raised
+from attnspec.contract.implementation import Crashed, Outputs, Raised, TimedOut
 from attnspec.contract.layout import operation_in
 from attnspec.diagnosis.attribute_values import is_value_of, with_other_values
 from attnspec.diagnosis.choosing import is_finite
@@ -20,6 +20,9 @@ BY_CHECK: Mapping[Settles, str] = {Settles.LIFETIME: OUTPUTS_UNCHANGED, Settles.
 _BESIDE_VALUES = (INPUTS_UNCHANGED, OUTPUTS_UNCHANGED, "repeatable")
 """Checks that fail whatever the values are."""
 
+_WITHOUT_OUTPUTS = {"error": Raised, "crash": Crashed, "timeout": TimedOut}
+"""Statuses of calls that gave no outputs, to their answers."""
+
 
 def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
     """Return a result graded under `conventions`, over the declared ones; unchanged where no answer was kept."""
@@ -27,8 +30,8 @@ def graded_anew(result: Result, conventions: Mapping[str, str]) -> Result:
         return result
     if result.got is not None:
         answer = Outputs(result.got)
-    elif result.status == "error":
-        answer = Raised(result.verdict.message)
+    elif result.status in _WITHOUT_OUTPUTS:
+        answer = _WITHOUT_OUTPUTS[result.status](result.verdict.message)
     else:
         return result
     case = with_other_values(result, conventions)

@@ -96,11 +96,12 @@ class Kernels:
         return Filled(f"{tensor}.strides[{position}] // {tensor}.itemsize")
 
     def forms(self, argument: str, default: object) -> tuple[str, ...]:
-        """Return the ways in which a function may take an argument, as expressions; empty for the contract's alone."""
-        forms = self._table("forms").get(argument, {}).get("open", ())
-        if isinstance(default, tuple | list):
-            return tuple(forms[:1])
-        return tuple(forms)
+        """Return the ways in which a function may take an argument, the contract's own last; empty for that alone."""
+        forms = self._table("forms").get(argument)
+        if forms is None:
+            return ()
+        pairs = tuple(forms.get("pairs", ()))
+        return pairs if isinstance(default, tuple | list) else (*pairs, *forms.get("open", ()), argument)
 
     def forms_beside(self, argument: str, default: object, built_in: Collection[str]) -> tuple[str, ...]:
         """Return further ways in which a function may take an argument beside others that are `built_in`."""

@@ -45,6 +45,13 @@ _WITH = {
 _POSITIONS = {None: 3, "offset": 4, "causal_alignment": 4}
 """Position of the first query, weighted: key 0, an offset, or such that the last query stands at the last key."""
 
+_TOP_LEFT, _BOTTOM_RIGHT = "causal_alignment=top_left", "causal_alignment=bottom_right"
+_PLACED = frozenset({"is_causal", "window", "chunk", "offset", "parents"})
+"""Rules that show where queries stand."""
+
+_MOVING = frozenset({"key_length", "offset", "key_lengths", "query_lengths", "query_starts"})
+"""What lets the two alignments differ."""
+
 _OPEN = 4
 """Number that stands for an open side of a window, whose others are smaller."""
 
@@ -74,13 +81,21 @@ def draw_mask(words: Words, limits: Limits) -> Drawn:
     if "attended_blocks" in rules:
         size, table = _blocks(words, queries, keys)
         attributes["attended_block_size"], inputs["attended_blocks"] = size, table
-    others: dict[str, Any] = {"causal_alignment": "top_left"} if "causal_alignment" in attributes else {}
+    _align(limits, inputs, attributes)
+    alignment = attributes.get("causal_alignment")
+    others: dict[str, Any] = {}
+    if alignment is not None:
+        others["causal_alignment"] = "bottom_right" if alignment == "top_left" else "top_left"
     if "window" in attributes:
         left, right = attributes["window"]
         further = 0 if left is None else left + 1
         others["window"] = [further, right]
     named = {*inputs, *attributes} - {"query_length"}
-    needed = {UNEQUAL: keys != queries, OPEN_WINDOW: None in attributes.get("window", ())}
+    needed = {
+        UNEQUAL: keys != queries,
+        OPEN_WINDOW: None in attributes.get("window", ()),
+        f"causal_alignment={alignment}": alignment is not None,
+    }
     return Drawn(
         inputs=inputs,
         attributes=attributes,
@@ -123,7 +138,22 @@ def _positions(words: Words, limits: Limits, queries: int, keys: int, *, may_mov
     stated = {"offset": offset, "causal_alignment": "bottom_right"}
     if kind is None or not limits.allow(kind) or (kind == "offset" and not may_move):
         return {}
+    if kind == "causal_alignment" and not limits.allow(_BOTTOM_RIGHT):
+        return {}
     return {kind: stated[kind]}
+
+
+def _align(limits: Limits, inputs: dict[str, NDArray[Any]], attributes: dict[str, Any]) -> None:
+    """State that queries stand top-left where it shows; take away what it shows in where that is left out."""
+    placed = _PLACED & {*inputs, *attributes}
+    if "causal_alignment" in attributes or not placed or _MOVING.isdisjoint({*inputs, *attributes}):
+        return
+    if not limits.allow(_TOP_LEFT):
+        for name in placed - {*limits.stated, *limits.given}:
+            attributes.pop(name, None)
+            inputs.pop(name, None)
+    elif limits.allow("causal_alignment"):
+        attributes["causal_alignment"] = "top_left"
 
 
 def _attributes(words: Words, limits: Limits) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnspec_authoring.recipes.authoring import AuthoredCase, Source, headed, reported
+from attnspec_reference import attention_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MADE = Source(section="made for the profile masks")
 LISTS = ("block_counts", "block_indices", "full_counts", "full_indices")
@@ -46,6 +47,11 @@ def mask(
             stated |= {f"{side}_{kind}": given for side in ("query", "key")}
     fields = {key: stated.pop(key) for key in ("memory_order", "changed_argument", "rejects") if key in stated}
     inputs = {key: np.array(stated.pop(key)) for key in ARRAYS if key in stated}
+    attributes = {"query_length": queries, **({} if keys is None else {"key_length": keys}), **stated}
+    if "rejects" not in fields and _moves(inputs, attributes):
+        attributes["causal_alignment"] = "top_left"
+        # The cases of 0.2.0 left it out, and so accused functions that align bottom-right.
+        fields["revision"] = 2
     lists = ("mask", *LISTS) if "block_size" in stated else tuple(outputs)
     return AuthoredCase(
         id=f"masks/{name}",
@@ -54,8 +60,18 @@ def mask(
         clauses=tuple(f"attention_mask.{clause}" for clause in clauses.split()),
         source=MADE if report is None else reported(report),
         inputs=inputs,
-        attributes={"query_length": queries, **({} if keys is None else {"key_length": keys}), **stated},
+        attributes=attributes,
         outputs=lists,
         dtypes=(),
         **fields,
     )
+
+
+def _moves(inputs: Mapping[str, Any], attributes: Mapping[str, Any]) -> bool:
+    """Return whether the alignment is not stated and matters, or the other one would be refused beside an offset."""
+    if "causal_alignment" in attributes:
+        return False
+    if "offset" in attributes:
+        return True
+    here, there = (attention_mask(**inputs, **attributes, **other)[0] for other in ({}, BOTTOM_RIGHT))
+    return not np.array_equal(here, there)
