@@ -88,14 +88,7 @@ def test_weights_of_gemma_are_less_1(implementation, offset):
 @pytest.mark.parametrize("implementation", ["transformers"], indirect=True)
 @pytest.mark.parametrize("pairs", [None, 2, 3])
 @pytest.mark.parametrize(
-    "words",
-    [
-        {},
-        {"weight_offset": "one"},
-        {"normalized_over": "all_heads"},
-        {"pairing": "interleaved"},
-    ],
-    ids=str,
+    "words", [{}, {"weight_offset": "one"}, {"normalized_over": "all_heads"}, {"pairing": "interleaved"}], ids=str
 )
 def test_qk_norm(implementation, pairs, words):
     inputs = pair(all_heads="normalized_over" in words, pairs=pairs)

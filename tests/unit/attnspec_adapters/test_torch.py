@@ -36,10 +36,7 @@ def normal(seed, **shapes):
 
 def tokens(heads=H, value_width=EV, query_length=SQ, key_length=SK):
     return normal(
-        0,
-        query=(B, heads, query_length, E),
-        key=(B, H, key_length, E),
-        value=(B, H, key_length, value_width),
+        0, query=(B, heads, query_length, E), key=(B, H, key_length, E), value=(B, H, key_length, value_width)
     )
 
 
@@ -290,12 +287,7 @@ def test_a_nan_propagates_in_multi_head_attention(name):
 
 @pytest.mark.parametrize(
     ("name", "index"),
-    [
-        ("query", np.s_[..., :1]),
-        ("query", np.s_[:, :2]),
-        ("mask", np.s_[..., :4]),
-        ("mask", np.s_[:3]),
-    ],
+    [("query", np.s_[..., :1]), ("query", np.s_[:, :2]), ("mask", np.s_[..., :4]), ("mask", np.s_[:3])],
 )
 def test_attention_refuses_what_everyone_must_refuse(name, index):
     inputs = tokens() | {"mask": make_mask((SQ, SK), "bool")}

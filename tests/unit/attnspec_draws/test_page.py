@@ -76,14 +76,7 @@ SHARING_MEMORY = frozenset({"one_array", "one_part_for_many"})
 REFUSED = frozenset({"refused"})
 ALIKE = frozenset({"alike"})
 NOT_FINITE = frozenset(
-    {
-        "excluded_nonfinite",
-        "attended_nan",
-        "infinite_scores",
-        "nan_in_mask",
-        "padded_nonfinite",
-        "nan_in_gradient",
-    }
+    {"excluded_nonfinite", "attended_nan", "infinite_scores", "nan_in_mask", "padded_nonfinite", "nan_in_gradient"}
 )
 BEYOND = frozenset({"beyond_float16"})
 NOT_BY_HAND = NOT_FINITE | {"shared_prefix", "heavy"} | BEYOND | SHARING_MEMORY | REFUSED | ALIKE

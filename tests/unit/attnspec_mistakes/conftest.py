@@ -17,12 +17,7 @@ def draw(*shape, seed=0):
 
 
 def attention(query=(2, 4, 3, 3), key=(2, 2, 5, 3), value=(2, 2, 5, 2), **more):
-    return {
-        "query": draw(*query, seed=1),
-        "key": draw(*key, seed=2),
-        "value": draw(*value, seed=3),
-        **more,
-    }
+    return {"query": draw(*query, seed=1), "key": draw(*key, seed=2), "value": draw(*value, seed=3), **more}
 
 
 SQUARE = {"query": (1, 1, 4, 3), "key": (1, 1, 4, 3), "value": (1, 1, 4, 2)}
@@ -145,12 +140,7 @@ PROBES = {
         },
     ),
     "single_head_attention": (
-        {
-            "x": draw(5, 4),
-            "w_query": draw(4, 3, seed=1),
-            "w_key": draw(4, 3, seed=2),
-            "w_value": draw(4, 2, seed=3),
-        },
+        {"x": draw(5, 4), "w_query": draw(4, 3, seed=1), "w_key": draw(4, 3, seed=2), "w_value": draw(4, 2, seed=3)},
         {
             "x": draw(3, 4) * 100,
             **{f"w_{name}": draw(4, 4, seed=i) for i, name in enumerate(("query", "key", "value", "output"))},

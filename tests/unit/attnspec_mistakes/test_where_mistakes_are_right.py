@@ -186,17 +186,10 @@ def test_a_subtracted_mask_leaves_nan_where_it_should_hide():
 
 def test_weights_on_features_give_the_context_vector_that_the_document_printed():
     states = np.array(
-        [
-            [0.64, -0.27, 0.89, -0.12],
-            [-0.45, 0.33, 0.71, 0.08],
-            [0.19, -0.94, 0.56, 0.37],
-            [0.03, 0.85, -0.41, 0.76],
-        ]
+        [[0.64, -0.27, 0.89, -0.12], [-0.45, 0.33, 0.71, 0.08], [0.19, -0.94, 0.56, 0.37], [0.03, 0.85, -0.41, 0.76]]
     )
     given = outputs(
-        "context_vector.weights_on_features",
-        encoder_states=states,
-        decoder_state=np.array([0.45, 0.11, -0.88, 0.67]),
+        "context_vector.weights_on_features", encoder_states=states, decoder_state=np.array([0.45, 0.11, -0.88, 0.67])
     )
     assert given["context"].round(8).tolist() == [0.07694035, -0.00526995, 0.38974566, 0.45122057]
 

@@ -193,14 +193,7 @@ def test_single_head_attention(numbers, scale, projected) -> None:
     scores = query @ key.T * factor(scale, 3)
     weights = np.array([softmax_of(list(row))[0] for row in scores])
     output = weights @ value @ exact["w_output"] if projected else weights @ value
-    expected = {
-        "output": output,
-        "weights": weights,
-        "scores": scores,
-        "query": query,
-        "key": key,
-        "value": value,
-    }
+    expected = {"output": output, "weights": weights, "scores": scores, "query": query, "key": key, "value": value}
     assert list(got) == list(expected)
     for name, array in expected.items():
         assert_identical(got[name], rounded(array))

@@ -188,7 +188,8 @@ def _passed_parameter(
     forms = kernels.forms(argument, parameter.default)
     if not required and (demanded or has_number) and unstated is not None:
         expression = f"{unstated} if {argument} is None else {argument}"
-        return Passed(parameter.name, argument, "None", expression, by_position, forms=forms and (*forms[:-1], expression))
+        forms = forms and (*forms[:-1], expression)
+        return Passed(parameter.name, argument, "None", expression, by_position, forms=forms)
     if forms:
         return Passed(parameter.name, argument, None if required else "None", forms[-1], by_position, forms=forms)
     if required or demanded:

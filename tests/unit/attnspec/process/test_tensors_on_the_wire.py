@@ -71,12 +71,7 @@ def test_a_whole_number_may_be_written_with_a_point():
         assert decode_tensor(tensor, encoding, "x").tolist() == [0.5, 1.0]
 
 
-LARGE = {
-    "text": "x" * 1_000_000,
-    "texts": [["x" * 1_000_000] * 3],
-    "list": [[1] * 1_000_000],
-    "number": 10**5000,
-}
+LARGE = {"text": "x" * 1_000_000, "texts": [["x" * 1_000_000] * 3], "list": [[1] * 1_000_000], "number": 10**5000}
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -105,20 +100,14 @@ BROKEN_LISTS = {
     "axis beyond every line": ({"dtype": "float64", "shape": [0, 2**26 + 1], "data": []}, "too large"),
     "axes beyond every line": ({"dtype": "float64", "shape": [2**14, 2**13, 0], "data": []}, "too large"),
     "too many axes": ({"dtype": "float64", "shape": [1] * 33, "data": [1]}, "shape must be"),
-    "a row too short": (
-        {"dtype": "float64", "shape": [2, 2], "data": [[1, 2], [3]]},
-        r"it has \[3\] where 2",
-    ),
+    "a row too short": ({"dtype": "float64", "shape": [2, 2], "data": [[1, 2], [3]]}, r"it has \[3\] where 2"),
     "flat": ({"dtype": "float64", "shape": [2, 2], "data": [1, 2, 3, 4]}, "nested as shape"),
     "nested too deep": ({"dtype": "float64", "shape": [1], "data": [[1]]}, r"not \[1\]"),
     "base64 for a list": ({"dtype": "float64", "shape": [1], "data": "AAAAAAAA8D8="}, "nested as shape"),
     "unknown word": ({"dtype": "float64", "shape": [1], "data": ["Infinity"]}, 'not "Infinity"'),
     "null": ({"dtype": "float64", "shape": [1], "data": [None]}, "not null"),
     "true as a float": ({"dtype": "float64", "shape": [1], "data": [True]}, "not true"),
-    "beyond the dtype": (
-        {"dtype": "float16", "shape": [2], "data": [1, 70000]},
-        "70000.0 does not fit float16",
-    ),
+    "beyond the dtype": ({"dtype": "float16", "shape": [2], "data": [1, 70000]}, "70000.0 does not fit float16"),
     "beyond every float": ({"dtype": "float64", "shape": [1], "data": [10**400]}, "does not fit float64"),
     "number as a bool": ({"dtype": "bool", "shape": [1], "data": [1]}, "true or false, not 1"),
     "float as an integer": ({"dtype": "int64", "shape": [1], "data": [1.0]}, "whole numbers, not 1.0"),

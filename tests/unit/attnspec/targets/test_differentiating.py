@@ -65,13 +65,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, sinks=None, *, sc
 
 def drawn(**shapes):
     random = np.random.default_rng(5)
-    sizes = {
-        "grad_output": (2, 4, 3, 2),
-        "query": (2, 4, 3, 5),
-        "key": (2, 2, 6, 5),
-        "value": (2, 2, 6, 2),
-        **shapes,
-    }
+    sizes = {"grad_output": (2, 4, 3, 2), "query": (2, 4, 3, 5), "key": (2, 2, 6, 5), "value": (2, 2, 6, 2), **shapes}
     return {name: random.normal(size=shape) for name, shape in sizes.items()}
 
 

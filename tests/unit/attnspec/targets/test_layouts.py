@@ -101,10 +101,7 @@ def mha(query, key, value, *, w_query, w_key, w_value, w_output, num_heads, b_qu
     queries = query @ w_query + (0 if b_query is None else b_query)
     output, weights, _ = attend(split(queries), split(key @ w_key), split(value @ w_value), mask)
     combined = np.moveaxis(output, -3, -2)
-    return {
-        "output": combined.reshape(*combined.shape[:-2], -1) @ w_output,
-        "weights": weights,
-    }
+    return {"output": combined.reshape(*combined.shape[:-2], -1) @ w_output, "weights": weights}
 
 
 def mha_without_batch(query, **others):
@@ -357,10 +354,7 @@ def test_the_first_answer_that_is_no_output_is_the_answer(other):
     [
         ({"output": np.zeros((SQ, EV), dtype=np.float32)}, "float32"),
         ({"output": np.zeros((SQ, EV + 1))}, str((SQ, EV + 1))),
-        (
-            {"output": np.zeros((SQ, EV)), "weights": np.zeros((SQ, SK))},
-            "weights was returned in 1 of 6 calls",
-        ),
+        ({"output": np.zeros((SQ, EV)), "weights": np.zeros((SQ, SK))}, "weights was returned in 1 of 6 calls"),
     ],
 )
 def test_outputs_that_do_not_fit_together_are_malformed(second, message):

@@ -12,16 +12,7 @@ from attnspec.targets.loading import features_first
 
 B, H, SQ, SK, E, EV = 2, 3, 4, 5, 2, 3
 
-MASK_SHAPES = [
-    None,
-    (SQ, SK),
-    (1, SK),
-    (H, SQ, SK),
-    (H, 1, SK),
-    (B, H, SQ, SK),
-    (B, 1, SQ, SK),
-    (1, H, 1, SK),
-]
+MASK_SHAPES = [None, (SQ, SK), (1, SK), (H, SQ, SK), (H, 1, SK), (B, H, SQ, SK), (B, 1, SQ, SK), (1, H, 1, SK)]
 
 
 def softmax_of_columns(x):
