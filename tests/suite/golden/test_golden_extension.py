@@ -37,13 +37,7 @@ def run_snapshots(copy: Path, *arguments: str) -> subprocess.CompletedProcess[st
     only_snapshots = ["-o", "testpaths=tests/suite/golden/test_snapshots.py"]
     command = [sys.executable, "-m", "pytest", "-p", "redirect_golden", "-p", "no:cacheprovider", *only_snapshots]
     return subprocess.run(
-        [*command, *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        [*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -51,12 +51,7 @@ def tokens(*, biased: bool):
 
 BOOLEAN = np.array([[True, False, True, True, False], [False] * 5, [True] * 5])
 ADDITIVE = np.where(BOOLEAN, normal(30, 3, 5), -np.inf)
-SINGLE = {
-    "x": normal(40, 4, 6),
-    "w_query": normal(41, 6, 3),
-    "w_key": normal(42, 6, 3),
-    "w_value": normal(43, 6, 2),
-}
+SINGLE = {"x": normal(40, 4, 6), "w_query": normal(41, 6, 3), "w_key": normal(42, 6, 3), "w_value": normal(43, 6, 2)}
 PAST = {"past_key": normal(70, 2, 2, 2, 8), "past_value": normal(71, 2, 2, 2, 3)}
 LENGTHS = {"key_lengths": np.array([5, 3]), "query_lengths": np.array([3, 3])}
 SINKS, SLOPES = {"sinks": normal(72, 4)}, {"alibi_slopes": abs(normal(73, 4))}

@@ -35,6 +35,7 @@ from attnspec.process.tensors_on_the_wire import (
     decode_tensor,
     encode_tensor,
     is_whole,
+    memory_of,
     quoted,
     word_for,
 )
@@ -236,6 +237,7 @@ def _found(said: object) -> dict[str, Any]:
 
 def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
     """Ask for one operation: exactly the arguments that the case states, never what is expected of it."""
+    memory = {name: said for name, array in request.inputs.items() if (said := memory_of(array))}
     return {
         "type": "run",
         "seq": seq,
@@ -243,6 +245,7 @@ def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
         "dtype": request.dtype,
         "inputs": {name: encode_tensor(array, encoding) for name, array in request.inputs.items()},
         "attributes": {name: _sendable(value) for name, value in request.attributes.items()},
+        **({"memory": memory} if memory else {}),
     }
 
 

@@ -25,6 +25,7 @@ from attnspec.process.tensors_on_the_wire import (
     as_list,
     decode_tensor,
     encode_tensor,
+    laid_out,
 )
 
 
@@ -72,10 +73,14 @@ def read_run(message: Message, encoding: Encoding) -> Request:
     try:
         inputs: Mapping[str, object] = message["inputs"]
         attributes: Mapping[str, object] = message["attributes"]
+        memory: Mapping[str, Mapping[str, Any]] = message.get("memory", {})
         return Request(
             operation=message["operation"],
             dtype=message["dtype"],
-            inputs={name: decode_tensor(tensor, encoding, f"inputs.{name}") for name, tensor in inputs.items()},
+            inputs={
+                name: laid_out(decode_tensor(tensor, encoding, f"inputs.{name}"), memory.get(name, {}))
+                for name, tensor in inputs.items()
+            },
             attributes={name: _received(value) for name, value in attributes.items()},
         )
     except (KeyError, AttributeError) as problem:

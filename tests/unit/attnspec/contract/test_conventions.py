@@ -207,13 +207,7 @@ def one_way(alignment):
 
     def attend(query, key, value, mask=None, is_causal=False, scale=None):
         return attention(
-            query=query,
-            key=key,
-            value=value,
-            mask=mask,
-            is_causal=is_causal,
-            scale=scale,
-            causal_alignment=alignment,
+            query=query, key=key, value=value, mask=mask, is_causal=is_causal, scale=scale, causal_alignment=alignment
         )
 
     return attend

@@ -9,6 +9,7 @@ import pytest
 from attnspec.base.errors import ProtocolError
 from attnspec.contract.implementation import Crashed, Declined, Malformed, Outputs, Raised, Request, TimedOut
 from attnspec.process.process import isolated
+from attnspec.runner.memory_order import MEMORY_ORDERS, in_memory_order
 from attnspec.targets.loading import load
 from attnspec.targets.target import Target
 
@@ -122,6 +123,19 @@ def test_a_crash_or_a_hang_costs_one_request(target, num_heads, kind):
     with contextlib.closing(isolated(Target(target, timeout=1.0))) as implementation:
         assert isinstance(implementation.run(split(num_heads)), kind)
         assert isinstance(implementation.run(split(8)), Outputs)
+
+
+def test_inputs_lie_in_memory_as_in_process(tmp_path):
+    path = tmp_path / "strides.py"
+    strides = "[*x.strides, x.flags.writeable, x[-1, 0, -1, 0]]"
+    path.write_text(f"import numpy as np\n\ndef softmax(x, axis=-1):\n    return np.array({strides})\n", "utf-8")
+    with contextlib.closing(isolated(Target(str(path)))) as implementation:
+        for order in MEMORY_ORDERS:
+            x = in_memory_order(np.arange(120.0).reshape(2, 3, 4, 5), order)
+            answer = implementation.run(Request("softmax", "float64", {"x": x}, {}))
+            assert isinstance(answer, Outputs)
+            (got,) = answer.values.values()
+            assert [*got] == [*x.strides, x.flags.writeable, x[-1, 0, -1, 0]], order
 
 
 def test_a_bare_function_with_names_of_its_own(tmp_path):

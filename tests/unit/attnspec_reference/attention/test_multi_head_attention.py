@@ -4,12 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attnspec_reference import (
-    combine_heads,
-    multi_head_attention,
-    scaled_dot_product_attention,
-    split_heads,
-)
+from attnspec_reference import combine_heads, multi_head_attention, scaled_dot_product_attention, split_heads
 
 PRINTED = [
     [-21.207, -5.373, -20.933, -9.179, -11.319, -17.812],

@@ -214,13 +214,7 @@ def test_a_scale_goes_into_the_query_where_it_rounds_nothing(scale, factor):
         (lambda query, _key, _value: query, {}, "float32", {"softcap": 2.0}, "no argument 'softcap'"),
         (lambda query, _key, _value: query, {}, "float32", {"sinks": np.ones(2)}, "no argument 'sinks'"),
         (lambda query, _key, _value: query, {}, "float32", {"window": [0, 0]}, "no argument 'mask'"),
-        (
-            stepwise,
-            {"masks": "boolean"},
-            "float32",
-            {"alibi_slopes": np.ones(2, np.float32)},
-            "takes no float mask",
-        ),
+        (stepwise, {"masks": "boolean"}, "float32", {"alibi_slopes": np.ones(2, np.float32)}, "takes no float mask"),
         (
             stepwise,
             {},
