@@ -100,8 +100,8 @@ class Kernels:
         forms = self._table("forms").get(argument)
         if forms is None:
             return ()
-        pairs = tuple(forms.get("pairs", ()))
-        return pairs if isinstance(default, tuple | list) else (*pairs, *forms.get("open", ()), argument)
+        several = tuple(forms.get("several", ()))
+        return several if isinstance(default, tuple | list) else (*several, *forms.get("open", ()), argument)
 
     def forms_beside(self, argument: str, default: object, built_in: Collection[str]) -> tuple[str, ...]:
         """Return further ways in which a function may take an argument beside others that are `built_in`."""

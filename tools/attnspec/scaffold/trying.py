@@ -121,7 +121,8 @@ class Limited(Wrapped):
             return TimedOut(self._over_time[key])
         before = signal.signal(signal.SIGALRM, _interrupt)
         try:
-            signal.setitimer(signal.ITIMER_REAL, self._seconds)
+            # Once more if that is lost: what is raised while garbage is collected goes nowhere.
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, self._seconds)
             answer = self._implementation.run(request)
         except _OverTimeError as error:
             answer = Raised(str(error), error)
