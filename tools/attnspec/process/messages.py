@@ -14,15 +14,7 @@ from typing import Any, NoReturn, cast
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, QUANTIZED_DTYPES
-from attnspec.contract.implementation import (
-    Answer,
-    Declaration,
-    Declined,
-    Malformed,
-    Outputs,
-    Raised,
-    Request,
-)
+from attnspec.contract.implementation import Answer, Declaration, Declined, Malformed, Outputs, Raised, Request
 from attnspec.contract.layout import read_layout
 from attnspec.families.lookup import family_of
 from attnspec.process.tensors_on_the_wire import (

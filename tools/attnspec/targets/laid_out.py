@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from attnspec.contract import FAMILIES, IN_LAYOUT, OPERATIONS
 from attnspec.contract.arrangement import Arrangement, Axes, AxesOfOperations, Circumstances, Layout, Repacked
-from attnspec.contract.implementation import (
-    Answer,
-    Declined,
-    Implementation,
-    Malformed,
-    Outputs,
-    Request,
-    Wrapped,
-)
+from attnspec.contract.implementation import Answer, Declined, Implementation, Malformed, Outputs, Request, Wrapped
 from attnspec.contract.layout import layout_name, read_layout
 from attnspec.families.lookup import family_called, family_of
 from attnspec.targets.handed_out import fingerprint
@@ -38,10 +30,7 @@ def laid_out(implementation: Implementation, layout: str) -> Implementation:
         return implementation
 
     def arrange(
-        operation: str,
-        inputs: Mapping[str, NDArray[Any]],
-        attributes: Mapping[str, Any],
-        circumstances: Circumstances,
+        operation: str, inputs: Mapping[str, NDArray[Any]], attributes: Mapping[str, Any], circumstances: Circumstances
     ) -> Arrangement | Repacked | str | None:
         arranging = family_of(operation).layouts().get(name)
         reported = circumstances._replace(settings=settings)

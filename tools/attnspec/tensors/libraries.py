@@ -9,15 +9,7 @@ from typing import Any
 from attnspec.base.errors import MissingDependencyError
 from attnspec.tensors import TENSORS
 
-__all__ = [
-    "OWN_EXTRAS",
-    "SHARED_EXTRA",
-    "extra_of",
-    "import_library",
-    "installation",
-    "libraries_of",
-    "likely_tensors",
-]
+__all__ = ["OWN_EXTRAS", "SHARED_EXTRA", "extra_of", "import_library", "installation", "libraries_of", "likely_tensors"]
 
 SHARED_EXTRA = "implementations"
 """The extra of the libraries that live together in one environment."""
