@@ -44,6 +44,12 @@ def test_other_values_of_an_attribute_that_is_fixed_are_left_out(recipes, operat
     assert {*stated} == {None, "bottom_right"}
 
 
+def test_masks_whose_queries_stand_top_left_are_not_said_to_show_the_other_alignment(recipes):
+    drawn = [drawn_of(recipe) for recipe in recipes("attention_mask", 60)]
+    shown = [(one.attributes.get("causal_alignment"), "attention_mask.alignment" in one.clauses) for one in drawn]
+    assert {*shown} == {(None, False), ("top_left", False), ("bottom_right", True)}
+
+
 def test_where_the_alignment_is_no_argument_what_is_top_left_is_drawn_still(recipes):
     drawn = [drawn_of(recipe) for recipe in recipes(FORWARD, 200, without=frozenset({"causal_alignment"}))]
     assert not any("causal_alignment" in one.attributes for one in drawn)

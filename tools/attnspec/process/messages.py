@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
+from numpy.typing import NDArray
+
 from attnspec.base.errors import UsageError
 from attnspec.contract import OPERATIONS
 from attnspec.contract.dtypes import FLOAT_DTYPES, QUANTIZED_DTYPES
@@ -27,7 +29,6 @@ from attnspec.process.tensors_on_the_wire import (
     decode_tensor,
     encode_tensor,
     is_whole,
-    memory_of,
     quoted,
     word_for,
 )
@@ -229,7 +230,7 @@ def _found(said: object) -> dict[str, Any]:
 
 def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
     """Ask for one operation: exactly the arguments that the case states, never what is expected of it."""
-    memory = {name: said for name, array in request.inputs.items() if (said := memory_of(array))}
+    memory = {name: said for name, array in request.inputs.items() if (said := _memory_of(array))}
     return {
         "type": "run",
         "seq": seq,
@@ -239,6 +240,12 @@ def run_message(seq: int, request: Request, encoding: Encoding) -> Message:
         "attributes": {name: _sendable(value) for name, value in request.attributes.items()},
         **({"memory": memory} if memory else {}),
     }
+
+
+def _memory_of(array: NDArray[Any]) -> dict[str, Any]:
+    """Say how an array lies in memory where that is not as usual: its strides in elements, and that it is read-only."""
+    strides = {} if array.flags.c_contiguous else {"strides": [stride // array.itemsize for stride in array.strides]}
+    return strides if array.flags.writeable else {**strides, "readonly": True}
 
 
 def characters_of(request: Request, encoding: Encoding) -> int:

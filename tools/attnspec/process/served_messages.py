@@ -25,8 +25,8 @@ from attnspec.process.tensors_on_the_wire import (
     as_list,
     decode_tensor,
     encode_tensor,
-    laid_out,
 )
+from attnspec.tensors.of_numpy import copy_with_strides
 
 
 def started_message(declaration: Declaration, encoding: Encoding) -> Message:
@@ -78,13 +78,22 @@ def read_run(message: Message, encoding: Encoding) -> Request:
             operation=message["operation"],
             dtype=message["dtype"],
             inputs={
-                name: laid_out(decode_tensor(tensor, encoding, f"inputs.{name}"), memory.get(name, {}))
+                name: _laid_out(decode_tensor(tensor, encoding, f"inputs.{name}"), memory.get(name, {}))
                 for name, tensor in inputs.items()
             },
             attributes={name: _received(value) for name, value in attributes.items()},
         )
     except (KeyError, AttributeError) as problem:
         raise WireError(f"the request to run lacks a field or has a wrong one: {problem}") from None
+
+
+def _laid_out(array: NDArray[Any], memory: Mapping[str, Any]) -> NDArray[Any]:
+    """Return an input as the harness says that it lies in memory."""
+    if "strides" in memory:
+        array = copy_with_strides(array, [stride * array.itemsize for stride in memory["strides"]])
+    if "readonly" in memory:
+        array.flags.writeable = False
+    return array
 
 
 def _received(value: object) -> object:

@@ -90,28 +90,6 @@ def encode_tensor(array: NDArray[Any], encoding: Encoding) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(array.shape), "data": data}
 
 
-def memory_of(array: NDArray[Any]) -> dict[str, Any]:
-    """Say how an array lies in memory where that is not as usual: its strides in elements, and that it is read-only."""
-    strides = {} if array.flags.c_contiguous else {"strides": [stride // array.itemsize for stride in array.strides]}
-    return strides if array.flags.writeable else {**strides, "readonly": True}
-
-
-def laid_out(array: NDArray[Any], memory: Mapping[str, Any]) -> NDArray[Any]:
-    """Return an array laid out as `memory_of` says; numbers between its elements show where they are read."""
-    strides = memory.get("strides")
-    if strides is not None:
-        ends = [stride * (length - 1) for stride, length in zip(strides, array.shape, strict=True)]
-        before, behind = (sum(max(sign * end, 0) for end in ends) for sign in (-1, 1))
-        whole = np.full(before + 1 + behind, 1 if array.dtype.kind in "bi" else np.nan, array.dtype)
-        steps = [stride * array.itemsize for stride in strides]
-        apart = np.lib.stride_tricks.as_strided(whole[before:], array.shape, steps)
-        apart[...] = array
-        array = apart
-    if memory.get("readonly"):
-        array.flags.writeable = False
-    return array
-
-
 @cache
 def _name_of(dtype: np.dtype[Any]) -> str:
     # NumPy puts the name together anew each time, which takes longer than to write a small tensor.

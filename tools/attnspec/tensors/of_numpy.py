@@ -1,6 +1,6 @@
 """Tensors that NumPy makes: its own arrays, and those that any library takes over by DLPack, the exchange protocol."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -103,15 +103,23 @@ def exchanged_tensors(device: str | None) -> ExchangedTensors:
 def strided_copy(array: NDArray[Any]) -> NDArray[Any]:
     """Return a writable copy with the strides of an array, whose elements lie as far apart as there.
 
-    Gaps between the elements hold NaN, or 1 in arrays of integers and truth values, so that reading them shows. An
-    array that runs backwards is copied forwards, in the order of its axes in memory.
+    An array that runs backwards is copied forwards, in the order of its axes in memory.
     """
     backwards = any(stride < 0 for stride in array.strides)
     if backwards or array.size == 0 or array.flags.c_contiguous or array.flags.f_contiguous:
         return np.array(array, order="K")
-    extent = sum((length - 1) * stride for length, stride in zip(array.shape, array.strides, strict=True))
+    return copy_with_strides(array, array.strides)
+
+
+def copy_with_strides(array: NDArray[Any], strides: Sequence[int]) -> NDArray[Any]:
+    """Return a writable copy, of one element at least, with these strides in bytes.
+
+    Gaps between the elements hold NaN, or 1 in arrays of integers and truth values, so that reading them shows.
+    """
+    ends = [(length - 1) * stride for length, stride in zip(array.shape, strides, strict=True)]
+    before, behind = (sum(max(sign * end, 0) for end in ends) // array.itemsize for sign in (-1, 1))
     gap = 1 if array.dtype.kind in "bi" else np.nan
-    memory = np.full(extent // array.itemsize + 1, gap, dtype=array.dtype)
-    copy = np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
+    memory = np.full(before + 1 + behind, gap, dtype=array.dtype)
+    copy = np.lib.stride_tricks.as_strided(memory[before:], array.shape, strides)
     copy[...] = array
     return copy

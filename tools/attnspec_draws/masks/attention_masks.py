@@ -101,7 +101,7 @@ def draw_mask(words: Words, limits: Limits) -> Drawn:
         attributes=attributes,
         features=(*(name for name in (*attributes, *inputs) if name in named), *those(needed)),
         extents=extents,
-        clauses=tuple(f"attention_mask.{clause}" for clause in those(_clauses(named, batch))),
+        clauses=tuple(f"attention_mask.{clause}" for clause in those(_clauses(named, batch, alignment))),
         others=others,
     )
 
@@ -207,7 +207,7 @@ def _blocks(words: Words, queries: int, keys: int) -> tuple[list[int], NDArray[n
     return size, whole_numbers(words.varied("attended_blocks"), shape, 0, 99) < _ATTENDED
 
 
-def _clauses(named: set[str], batch: int) -> dict[str, bool]:
+def _clauses(named: set[str], batch: int, alignment: str | None) -> dict[str, bool]:
     """Return which clauses a case exercises."""
     rules = {
         "causal": "is_causal",
@@ -224,7 +224,7 @@ def _clauses(named: set[str], batch: int) -> dict[str, bool]:
         "shape": True,
         **has,
         "offset": "offset" in named,
-        "alignment": "causal_alignment" in named,
+        "alignment": alignment == "bottom_right",
         "lengths": not named.isdisjoint(("key_lengths", "query_lengths")),
         "left_padding": "left_padding" in named,
         "batch": batch > 1,

@@ -68,7 +68,7 @@ def mask(
 
 
 def _moves(inputs: Mapping[str, Any], attributes: Mapping[str, Any]) -> bool:
-    """Return whether the alignment is not stated and matters, or the other one would be refused beside an offset."""
+    """Return whether an alignment that is not stated matters; beside an offset the other one would be refused."""
     if "causal_alignment" in attributes:
         return False
     if "offset" in attributes:
